@@ -1,0 +1,1 @@
+def install(ns): pass

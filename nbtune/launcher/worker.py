@@ -1,0 +1,184 @@
+"""The process of a rank, from its first line to its last."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import faulthandler
+import logging
+import os
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING, assert_never
+
+from nbtune.payload import unpack
+from nbtune.record import Call, Cell, JobDir, read_spec, write_json
+
+from . import forking, streams
+from .failing import RankPlace, now_ns, record_failure
+from .results import Assigned, write_results, write_shown, write_values
+from .shell import make_shell, new_main
+from .surroundings import prepare_rank
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from nbtune.payload import Unpacked
+    from nbtune.record import LaunchSpec
+
+    from .shell import RankShell
+
+__all__ = ["main"]
+
+_PR_SET_PDEATHSIG = 1  # prctl(2)
+_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+class PayloadError(Exception):
+    """A captured value could not be loaded in this rank."""
+
+
+def main(root: Path, before: Mapping[str, str | None]) -> None:
+    """Run the job's entry in this rank; torch's agent calls it in a fork.
+
+    Args:
+        root: the job's folder.
+        before: environment variables that the launcher changed for itself.
+    """
+    _own_process()
+    folder = JobDir(root)
+    place = RankPlace.of_environment(folder)
+    spec = read_spec(folder.spec)
+    assert spec is not None  # noqa: S101 - the launcher has read it already
+    folder.rank(place.rank).mkdir(parents=True, exist_ok=True)
+    _report(place, "started")
+    out = streams.open_streams()
+    streams.close_stdin()
+    faulthandler.enable(file=2)
+    prepare_rank(spec, before)
+    module = new_main()
+    forking.install(module.__dict__)
+    shell = make_shell(
+        module,
+        colors=spec.entry.colors,
+        interactivity=spec.entry.interactivity
+        if isinstance(spec.entry, Cell)
+        else "last_expr",
+    )
+    error = _run(place, spec, shell)
+    if error is not None and not _is_polite(error):
+        code = record_failure(place, error, _rendered(shell, error), now_ns())
+        _leave(out)
+        os._exit(code)
+    _report(place, "finished")
+    _tear_down()
+    _leave(out)
+
+
+def _own_process() -> None:
+    """Undo what fork and torch's agent left in this process."""
+    if sys.platform == "linux":
+        # On the rank's own main thread: torch's own call is tied to the thread
+        # of the launcher that started the rank.
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    for number in _FORWARDED:
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    atexit._clear()  # noqa: SLF001 - the launcher's handlers are not the rank's
+    atexit.register(logging.shutdown)
+
+
+def _report(place: RankPlace, state: str) -> None:
+    status = {"state": state, "attempt": place.attempt, "pid": os.getpid()}
+    write_json(place.folder.status(place.rank), status)
+
+
+def _run(place: RankPlace, spec: LaunchSpec, shell: RankShell) -> BaseException | None:
+    entry = spec.entry
+    namespace = shell.user_ns
+    try:
+        loaded = unpack(place.folder.payload, namespace=namespace)
+    except Exception as error:  # noqa: BLE001 - user classes run while unpacking
+        return error
+    for name, reason in loaded.failures.items():
+        return PayloadError(f"could not load `{name}`: {reason} ({sys.executable})")
+    for file, number in loaded.numbers.items():
+        shell.compile._filename_map[file] = number  # noqa: SLF001 - no public way to name a cell
+    namespace.update(loaded.reached)
+    match entry:
+        case Cell():
+            return _run_cell(place, entry, shell, loaded)
+        case Call():
+            return _run_call(place, shell, loaded)
+        case _:
+            assert_never(entry)
+
+
+def _run_cell(
+    place: RankPlace, cell: Cell, shell: RankShell, loaded: Unpacked
+) -> BaseException | None:
+    namespace = shell.user_ns
+    namespace.update(loaded.values)
+    shell.execution_count = cell.execution_count
+    shell.compile.flags |= cell.future_flags
+    assigned = Assigned(namespace)
+    error = shell.run_source(cell.source)
+    if error is not None and not _is_polite(error):
+        return error
+    wanted = cell.out_all
+    if place.rank == 0:
+        wanted += cell.out
+        write_shown(place, shell)
+    known = {kind: key for key, kind in loaded.classes.items()}
+    write_results(place, wanted, assigned.names(), namespace, known)
+    return error
+
+
+def _run_call(
+    place: RankPlace, shell: RankShell, loaded: Unpacked
+) -> BaseException | None:
+    function, args, kwargs = (loaded.values[key] for key in ("fn", "args", "kwargs"))
+    box: dict[str, object] = {}
+
+    def call() -> None:
+        box["return"] = function(*args, **kwargs)  # type: ignore[operator,misc,arg-type] # the user's objects
+
+    error = shell.run_call(call)
+    if error is None:
+        known = {kind: key for key, kind in loaded.classes.items()}
+        left_out = write_values(place, box, shell.user_ns, known)
+        report = {"missing": [], "left_out": left_out, "stayed": []}
+        write_json(place.folder.results(place.rank) / "report.json", report)
+    return error
+
+
+def _is_polite(error: BaseException) -> bool:
+    """``sys.exit(0)`` is success."""
+    return isinstance(error, SystemExit) and error.code in (None, 0)
+
+
+def _rendered(shell: RankShell, error: BaseException) -> str:
+    try:
+        return shell.render(error)
+    except Exception as second:  # noqa: BLE001 - the user's __str__ and __repr__ run here
+        return f"{type(error).__name__} (its traceback could not be made: {second!r})"
+
+
+def _tear_down() -> None:
+    """End what would abort or hang at exit; the cell's success is written already."""
+    import torch.distributed as dist
+
+    if dist.is_available() and dist.is_initialized():
+        # A gloo group left to the end of the process aborts it now and then.
+        dist.destroy_process_group()
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+
+
+def _leave(out: streams.Streams) -> None:
+    """What the interpreter does at exit and a forked process does not."""
+    atexit._run_exitfuncs()  # noqa: SLF001 - a forked process never gets there
+    out.flush()

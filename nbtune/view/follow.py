@@ -1,0 +1,76 @@
+"""Following a job from the cell that started it, stop button included."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nbtune.job import Job
+
+    from .text import TextView
+
+__all__ = ["TextResult", "follow", "short_interrupt"]
+
+_TICK = 0.05  # seconds between looks at the logs
+_STEPS = ("I", "T", "K")
+
+
+@dataclass(frozen=True, slots=True)
+class TextResult:
+    """A value that lives on a rank, known here by its text."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def follow(job: Job, view: TextView) -> None:
+    """Show the output of *job* until all its processes have ended.
+
+    Every interrupt goes one step up: SIGINT, SIGTERM, SIGKILL; the supervisor
+    takes the same steps by itself after short waits.
+
+    Raises:
+        KeyboardInterrupt: the user stopped the job; it has ended.
+    """
+    begun = time.monotonic()
+    presses = 0
+    while True:
+        try:
+            while not job.wait(_TICK):
+                view.update()
+            view.finish()
+        except KeyboardInterrupt:
+            running = job.running
+            if running is None and presses:
+                break
+            if running is not None:
+                running.interrupt(_STEPS[min(presses, len(_STEPS) - 1)])
+            presses += 1
+            continue
+        break
+    if presses:
+        seconds = time.monotonic() - begun
+        raise _interrupt(f"stopped by you after {seconds:.1f} s (job {job.id})")
+
+
+@contextlib.contextmanager
+def short_interrupt(words: str) -> Iterator[None]:
+    """Show an interrupt in here as one line, not as frames of our own."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise _interrupt(words) from None
+
+
+def _interrupt(words: str) -> KeyboardInterrupt:
+    error = KeyboardInterrupt(words)
+    # IPython asks for this before it renders a traceback.
+    error._render_traceback_ = lambda: [f"KeyboardInterrupt: {words}"]  # type: ignore[attr-defined]
+    return error
