@@ -1,4 +1,4 @@
-"""A cell as the ranks run it: Python text whose lines are numbered as in the notebook."""
+"""A cell as the ranks run it: Python text with the notebook's line numbers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Compiling text of a notebook, failures as ``SyntaxError`` only."""
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -37,7 +36,7 @@ def compile_python(source: str, filename: str, flags: int) -> CodeType:
     """
     flags = flags & _FUTURE | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     try:
-        return compile(source, filename, "exec", flags, dont_inherit=True)
+        code: CodeType = compile(source, filename, "exec", flags, dont_inherit=True)
     except SyntaxError:
         raise
     except UnicodeEncodeError as error:
@@ -48,10 +47,12 @@ def compile_python(source: str, filename: str, flags: int) -> CodeType:
     except (ValueError, MemoryError, RecursionError, OverflowError) as error:
         message = str(error) or "too deeply nested to compile"
         raise SyntaxError(message, (filename, 1, 0, "")) from error
+    return code
 
 
 def compile_nodes(nodes: list[ast.stmt], flags: int) -> CodeType:
     """Compile statements of a tree that has compiled as a whole."""
     module = ast.fix_missing_locations(ast.Module(nodes, []))
     flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    return compile(module, "<cell>", "exec", flags, dont_inherit=True)
+    code: CodeType = compile(module, "<cell>", "exec", flags, dont_inherit=True)
+    return code

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["Needed", "find_names"]
 
 _Sure = frozenset[str]
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_NOTHING: list[ast.stmt] = [ast.Pass()]
 _SWALLOWERS = ("raises", "stack", "suppress")
 
 
@@ -73,26 +76,27 @@ class _Flow:
         match node:
             case ast.If():
                 sure = self._expression(node.test, sure)
-                return self.block(node.body, sure) & self.block(node.orelse, sure)
+                after = self.block(node.body, sure) & self.block(node.orelse, sure)
             case ast.For() | ast.AsyncFor() | ast.While():
-                return self._loop(node, sure)
+                after = self._loop(node, sure)
             case ast.With() | ast.AsyncWith():
-                return self._with(node, sure)
+                after = self._with(node, sure)
             case ast.Try() | ast.TryStar():
-                return self._try(node, sure)
+                after = self._try(node, sure)
             case ast.Match():
-                return self._match(node, sure)
-        return self._simple(node, sure)
+                after = self._match(node, sure)
+            case ast.Break() | ast.Continue() | ast.Pass():
+                after = sure
+            case _:
+                after = self._simple(node, sure)
+        return after
 
     def _simple(self, node: ast.stmt, sure: _Sure) -> _Sure:
-        if isinstance(node, ast.Break | ast.Continue | ast.Pass):
-            return sure
         self._read(node, sure)
         sure |= frozenset(_assigned(node))
-        python = python_in_magic(node, self.transform)
-        if python:
-            inner = _Flow(self.flags, self.transform, self.own, self.needed, self.maybe)
-            inner.block(ast.parse(python).body, sure)
+        if not isinstance(node, _Definition):
+            python = python_in_magic(node, self.transform)
+            self.block(ast.parse(python).body, sure)
         return sure
 
     def _expression(self, node: ast.expr, sure: _Sure) -> _Sure:
@@ -102,8 +106,8 @@ class _Flow:
         if isinstance(node, ast.While):
             sure = inside = self._expression(node.test, sure)
         else:
-            head = type(node)(target=node.target, iter=node.iter, body=[ast.Pass()])
-            head.orelse = []
+            kind = type(node)
+            head = kind(target=node.target, iter=node.iter, body=_NOTHING, orelse=[])
             self._read(head, sure)
             sure |= frozenset(_assigned(node.iter))
             inside = sure | frozenset(_assigned(node.target))
@@ -113,7 +117,7 @@ class _Flow:
 
     def _with(self, node: ast.With | ast.AsyncWith, sure: _Sure) -> _Sure:
         for item in node.items:
-            self._read(type(node)(items=[item], body=[ast.Pass()]), sure)
+            self._read(type(node)(items=[item], body=_NOTHING), sure)
             sure |= frozenset(_assigned(item))
         after = self.block(node.body, sure)
         return sure if any(map(_may_swallow, node.items)) else after
@@ -129,8 +133,7 @@ class _Flow:
 
     def _match(self, node: ast.Match, sure: _Sure) -> _Sure:
         cases = [
-            ast.match_case(case.pattern, case.guard, [ast.Pass()])
-            for case in node.cases
+            ast.match_case(case.pattern, case.guard, _NOTHING) for case in node.cases
         ]
         self._read(ast.Match(node.subject, cases), sure)
         sure |= frozenset(_assigned(node.subject))
@@ -169,6 +172,8 @@ def _assigned(node: ast.AST) -> Iterator[str]:
             yield name
         case ast.MatchMapping(rest=str(name)):
             yield name
+        case _:
+            pass
     for child in _always_run(node):
         yield from _assigned(child)
 
@@ -177,19 +182,20 @@ def _always_run(node: ast.AST) -> Iterable[ast.AST]:
     """The parts of *node* that run whenever it does, in its own scope."""
     match node:
         case ast.BoolOp():
-            return node.values[:1]
+            parts: Iterable[ast.AST] = node.values[:1]
         case ast.Compare():
-            return [node.left, node.comparators[0]]
+            parts = [node.left, node.comparators[0]]
         case ast.IfExp():
-            return [node.test]
-        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            return [node.generators[0].iter]
-        case ast.AnnAssign(value=None):
-            return []
-        case ast.Lambda() | ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            return []
+            parts = [node.test]
+        case _ if isinstance(node, _Comprehension):
+            parts = [node.generators[0].iter]
+        case ast.AnnAssign(value=None) | ast.Lambda():
+            parts = []
+        case _ if isinstance(node, _Definition):
+            parts = []
         case _:
-            return ast.iter_child_nodes(node)
+            parts = ast.iter_child_nodes(node)
+    return parts
 
 
 def _may_swallow(item: ast.withitem) -> bool:

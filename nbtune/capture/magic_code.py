@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["annotations", "names_in_text", "python_body", "python_in_magic"]
+__all__ = ["names_in_text", "python_body", "python_in_magic"]
 
 # These run their text as Python, in the namespace of the cell.
 _PYTHON_MAGICS = frozenset({"capture", "debug", "prun", "time", "timeit"})
@@ -47,16 +47,13 @@ def names_in_text(node: ast.AST) -> Iterator[str]:
     """Names that the texts in *node* mention where text becomes Python."""
     for part in ast.walk(node):
         if isinstance(part, ast.Call):
-            for text in _evaluated(part):
-                yield from _names(_longest_python(text))
-            for text in _magic(part)[1:]:
-                yield from _expanded(text)
-                yield from _names(_longest_python(text))
-        for hint in annotations(part):
-            yield from _names(ast.unparse(hint))
+            yield from _names(_evaluated(part))
+            yield from _in_magic(_magic(part))
+        for hint in _hints(part):
+            yield from _in_hint(hint)
 
 
-def annotations(node: ast.AST) -> list[ast.expr]:
+def _hints(node: ast.AST) -> list[ast.expr]:
     """The type hints of this node itself."""
     match node:
         case ast.arg() | ast.AnnAssign():
@@ -79,14 +76,27 @@ def _magic(call: ast.Call) -> list[str]:
     return []
 
 
-def _evaluated(call: ast.Call) -> list[str]:
+def _evaluated(call: ast.Call) -> str:
     """The text that ``eval("...")`` runs."""
     match call:
         case ast.Call(
             func=ast.Name(id=name), args=[ast.Constant(value=str(text)), *_]
         ) if name in _EVALUATORS:
-            return [text]
-    return []
+            return text
+    return ""
+
+
+def _in_magic(words: list[str]) -> Iterator[str]:
+    match words:
+        case ["system" | "getoutput", line]:
+            yield from _expanded(line)
+        case ["run_line_magic" | "run_cell_magic", _, line, *body]:
+            yield from _expanded(line)
+            yield from _names(_longest_python(line))
+            for text in body:
+                yield from _names(text)
+        case _:
+            pass  # a call of something else
 
 
 def _expanded(text: str) -> Iterator[str]:
@@ -100,15 +110,26 @@ def _expanded(text: str) -> Iterator[str]:
         yield from _names(field)
 
 
-def _names(source: str) -> Iterator[str]:
-    tree = _parsed(source)
-    for node in ast.walk(tree) if tree else ():
+def _in_hint(hint: ast.expr) -> Iterator[str]:
+    """Names in a type hint; it may be text, and hold text: ``"list['Node']"``."""
+    for node in ast.walk(hint):
         match node:
             case ast.Name(id=name):
                 yield name
-            case ast.Constant(value=str(text)) if text != source:
-                # A hint may be text, and hold text: "list['Node']".
-                yield from _names(text)
+            case ast.Constant(value=str(text)):
+                inner = _parsed(text)
+                for statement in inner.body if inner else ():
+                    if isinstance(statement, ast.Expr):
+                        yield from _in_hint(statement.value)
+            case _:
+                pass  # ast.walk comes to what is inside
+
+
+def _names(source: str) -> Iterator[str]:
+    tree = _parsed(source)
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Name):
+            yield node.id
 
 
 def _longest_python(line: str) -> str:

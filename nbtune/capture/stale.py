@@ -40,7 +40,7 @@ def stale_modules(names: Iterable[str]) -> list[str]:
 
 def _local_modules(names: Iterable[str]) -> dict[str, Path]:
     found: dict[str, Path] = {}
-    waiting, seen = list(names), set[str]()
+    waiting, seen = list(names), {"__main__"}
     while waiting:
         name = waiting.pop()
         module = sys.modules.get(name)
@@ -77,8 +77,6 @@ def _used_by(module: ModuleType) -> Iterator[str]:
 
 def _change(module: ModuleType, path: Path) -> str:
     """How the file differs from what was imported, ``""`` if it does not."""
-    if module.__name__ == "__main__":
-        return ""
     try:
         source = path.read_bytes()
         stat = path.stat()
@@ -118,9 +116,12 @@ def _code_differs(module: ModuleType, source: bytes) -> bool:
         code = compile(source, str(module.__file__), "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return True
-    current = {c.co_name: c for c in code.co_consts if isinstance(c, CodeType)}
+    current: dict[str, list[CodeType]] = {}
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            current.setdefault(constant.co_name, []).append(constant)
     return any(
-        function.__code__ != current.get(name, function.__code__)
+        function.__code__ not in current.get(name, [function.__code__])
         for name, function in list(module.__dict__.items())
         if isinstance(function, FunctionType)
         and function.__module__ == module.__name__

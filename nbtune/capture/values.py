@@ -61,15 +61,18 @@ def capture_cell(
     Raises:
         CaptureError: values that cannot travel, one line for each.
     """
+    # The certain first: what both kinds reach counts as reached by those.
+    names = sorted(text.names, key=text.unsure.__contains__)
     roots = {
         name: namespace[name]
-        for name in text.names
+        for name in names
         if name in namespace
         and name not in _MODULE_NAMES
         and not (name in hidden and hidden[name] is namespace[name])
     }
     packed = pack(roots, folder, namespace=namespace, numbers=numbers)
-    dispensable = [p for p in packed.problems if _root(p.name, packed) in text.unsure]
+    via = packed.reached | {p.name: p.via for p in packed.problems if p.via}
+    dispensable = [p for p in packed.problems if _root(p.name, via) in text.unsure]
     _refuse([p for p in packed.problems if p not in dispensable])
     notes = tuple(f"not sent, the cell may not need it: {p}" for p in dispensable)
     return dataclasses.replace(packed, warnings=packed.warnings + notes)
@@ -111,12 +114,10 @@ def size_line(packed: Packed) -> str:
     return f"sending {_human(total)}: {', '.join(shown)}"
 
 
-def _root(name: str, packed: Packed) -> str:
+def _root(name: str, via: Mapping[str, str]) -> str:
     """The name in the cell through which *name* was reached."""
-    seen: set[str] = set()
-    while name in packed.reached and name not in seen:
-        seen.add(name)
-        name = packed.reached[name]
+    while name in via:
+        name = via[name]
     return name
 
 

@@ -1,1 +1,2 @@
-def install(ns): pass
+def install(ns):
+    pass

@@ -21,7 +21,7 @@ from nbtune.record import (
 )
 
 from .journal import Journal
-from .surroundings import prepare_launcher
+from .surroundings import plain_torch_logs, prepare_launcher
 
 if TYPE_CHECKING:
     from torch.distributed.elastic.multiprocessing.errors import (
@@ -72,6 +72,7 @@ def _launch(
     from .monitor import Monitor
 
     monitor = Monitor(folder, journal)
+    plain_torch_logs()
 
     @record
     def launch() -> None:

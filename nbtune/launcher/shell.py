@@ -89,6 +89,9 @@ class RankShell(InteractiveShell):  # type: ignore[misc] # traitlets' classes ar
         """``exit()`` in a cell ends the rank politely."""
         raise SystemExit(0)
 
+    def atexit_operations(self) -> None:
+        """Nothing to save; clearing the namespace would only take time."""
+
     async def run_code(
         self, code_obj: object, result: object = None, *, async_: bool = False
     ) -> bool:

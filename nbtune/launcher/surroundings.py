@@ -15,13 +15,21 @@ if TYPE_CHECKING:
 
     from nbtune.record import LaunchSpec
 
-__all__ = ["prepare_launcher", "prepare_rank"]
+__all__ = [
+    "plain_torch_logs",
+    "prepare_launcher",
+    "prepare_rank",
+    "restore_torch_logs",
+]
 
 _INLINE = "module://matplotlib_inline.backend_inline"
 # Read by gloo, NCCL and TensorPipe; without them they look the host name up.
 _INTERFACE_VARIABLES = ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
 # torch's agent sets these in the launcher; a rank under torchrun does not see them.
 _AGENT_VARIABLES = ("TORCHELASTIC_SIGNALS_TO_HANDLE", "PYTORCH_NVML_BASED_CUDA_CHECK")
+
+# What torch's log handlers had; copied into the ranks by fork.
+_formatters: list[tuple[logging.Handler, logging.Formatter | None]] = []
 
 
 def prepare_launcher(spec: LaunchSpec, error_file: str) -> dict[str, str | None]:
@@ -65,6 +73,34 @@ def prepare_rank(spec: LaunchSpec, before: Mapping[str, str | None]) -> None:
     _set_warnings(spec.warning_filters)
     if spec.log_level:
         logging.basicConfig(level=spec.log_level)
+
+
+def plain_torch_logs() -> None:
+    """Let torch's own log handlers write plain lines, in the launcher alone.
+
+    torch's formatter imports the compiler, for seconds, when it meets the first
+    error; and in a launcher that is the moment when somebody waits.
+
+    Returns:
+        What ``restore_torch_logs`` needs in a rank.
+    """
+    loggers = [
+        logger
+        for name, logger in logging.root.manager.loggerDict.items()
+        if name.partition(".")[0] == "torch" and isinstance(logger, logging.Logger)
+    ]
+    handlers = [handler for logger in loggers for handler in logger.handlers]
+    _formatters.extend((handler, handler.formatter) for handler in handlers)
+    plain = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    for handler in handlers:
+        handler.setFormatter(plain)
+
+
+def restore_torch_logs() -> None:
+    """Undo ``plain_torch_logs`` in a fork; a spawned rank has nothing to undo."""
+    while _formatters:
+        handler, formatter = _formatters.pop()
+        handler.setFormatter(formatter)
 
 
 def _set_warnings(filters: tuple[tuple[str, str, str, str, int], ...]) -> None:

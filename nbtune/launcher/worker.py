@@ -19,7 +19,7 @@ from . import forking, streams
 from .failing import RankPlace, now_ns, record_failure
 from .results import Assigned, write_results, write_shown, write_values
 from .shell import make_shell, new_main
-from .surroundings import prepare_rank
+from .surroundings import prepare_rank, restore_torch_logs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,6 +48,7 @@ def main(root: Path, before: Mapping[str, str | None]) -> None:
         before: environment variables that the launcher changed for itself.
     """
     _own_process()
+    restore_torch_logs()
     folder = JobDir(root)
     place = RankPlace.of_environment(folder)
     spec = read_spec(folder.spec)
@@ -82,7 +83,10 @@ def _own_process() -> None:
     if sys.platform == "linux":
         # On the rank's own main thread: torch's own call is tied to the thread
         # of the launcher that started the rank.
+        parent = os.getppid()
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
     for number in _FORWARDED:
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)

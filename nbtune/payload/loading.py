@@ -125,7 +125,9 @@ def _new_storage(buffers: Buffers, offset: int, size: int) -> object:
     if buffers.is_big(size):
         return view.untyped_storage()
     # A storage of torch's own can be resized and is aligned as torch likes it.
-    return torch.empty(size, dtype=torch.uint8, device="cpu").copy_(view).untyped_storage()
+    return (
+        torch.empty(size, dtype=torch.uint8, device="cpu").copy_(view).untyped_storage()
+    )
 
 
 def _torch() -> Any:  # noqa: ANN401 - a module that must not be imported statically

@@ -53,7 +53,7 @@ class Packed:
     reached: dict[str, str]
 
 
-def pack(  # noqa: PLR0913 - one call for both directions
+def pack(
     roots: Mapping[str, object],
     folder: Path | None,
     *,
@@ -246,10 +246,10 @@ def _reference(wanted: _Wanted) -> Reference | None:
     if isinstance(value, types.ModuleType):
         module, qualname = value.__name__, ""
     elif isinstance(value, (types.FunctionType, type)):
-        module, qualname = value.__module__, value.__qualname__
+        module, qualname = value.__module__ or "", value.__qualname__
     else:
         return None
-    if not isinstance(module, str) or module == "__main__":
+    if module in {"", "__main__"}:
         return None
     if not cloudpickle._should_pickle_by_reference(value):  # noqa: SLF001 - its rule is ours
         return None

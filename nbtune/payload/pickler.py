@@ -42,6 +42,7 @@ class ValuePickler(cloudpickle.Pickler):  # type: ignore[misc] # cloudpickle has
 
     def __init__(self, file: object, packing: Packing) -> None:
         super().__init__(file, protocol=5, buffer_callback=packing.take_buffer)
+        self.memo: Any  # pickle.Pickler's own
         self.newest: object = None
         self._packing = packing
         self._reducers: dict[type, _Reducer | None] = {}
@@ -56,7 +57,6 @@ class ValuePickler(cloudpickle.Pickler):  # type: ignore[misc] # cloudpickle has
             reducer = self._reducers[kind] = _find(kind)
         return NotImplemented if reducer is None else reducer(obj, self._packing)
 
-
     def dump(self, obj: object) -> None:
         """See ``pickle.Pickler``; a RecursionError stays one, unlike cloudpickle's."""
         self.newest = None
@@ -65,7 +65,7 @@ class ValuePickler(cloudpickle.Pickler):  # type: ignore[misc] # cloudpickle has
     def forget_since(self, first: object) -> None:
         """Forget *first*, which was memoized, and all that was after it."""
         # An object's place in the memo is the number of those before it.
-        memo = self.memo.copy()
+        memo: dict[int, tuple[int, object]] = self.memo.copy()
         start = memo[id(first)][0]
         self.memo = {key: entry for key, entry in memo.items() if entry[0] < start}
 

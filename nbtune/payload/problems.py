@@ -17,7 +17,8 @@ class Problem:
 
     Attributes:
         name: the notebook's name for the value that was packed.
-        path: where in it the culprit is, for instance ``"bag.inner['guard']"``.
+        path: where in it the culprit is, for instance ``"bag.inner['guard']"``;
+            ``"bag[...]"`` if it was not found.
         type_name: the culprit's type, for instance ``"_thread.lock"``.
         via: the name whose value uses *name*, ``""`` if it was asked for itself.
         advice: what to do about it.
@@ -32,13 +33,8 @@ class Problem:
     def __str__(self) -> str:
         """The one line that a user sees."""
         place = f", reached through `{self.via}`," if self.via else ""
-        if self.path == self.name:
-            text = f"`{self.name}`{place} cannot be sent: it is a {self.type_name}"
-        else:
-            text = (
-                f"`{self.name}`{place} cannot be sent: "
-                f"{self.path} is a {self.type_name}"
-            )
+        subject = "it" if self.path == self.name else self.path
+        text = f"`{self.name}`{place} cannot be sent: {subject} is a {self.type_name}"
         return f"{text}; {self.advice}" if self.advice else text
 
 
@@ -55,12 +51,12 @@ def describe(
         via: the name through which *name* was reached.
     """
     if isinstance(error, RecursionError):
-        kind, advice = type_name(value), "it is nested too deeply: flatten it"
+        kind, advice = type_name(value), "nested too deeply; flatten it"
         return Problem(name=name, path=name, type_name=kind, via=via, advice=advice)
     path = path_to(culprit, value, name)
     return Problem(
         name=name,
-        path=path or name,
+        path=path or f"{name}[...]",
         type_name=type_name(culprit),
         via=via,
         advice=_advice(culprit, error),

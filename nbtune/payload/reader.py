@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 import pickletools
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from .buffers import Buffers
 from .index import Frame, Index
@@ -36,10 +38,11 @@ class FrameReader:
         self._file = path.open("rb")
         self._frames = index.frames
         self._feed = _Feed(index, buffers)
+        self._unpickler = _Unpickler(self._file, self._feed, {})
+        self._next: int | None = 0  # the frame at which the unpickler stands
+        # Both are empty until the first failure: most payloads need neither.
         self._memo: dict[int, object] = {}
         self._starts: list[int] = []  # memo index of each frame's first entry
-        self._unpickler = pickle.Unpickler(self._file, buffers=self._feed)
-        self._next: int | None = 0  # the frame at which the unpickler stands
         self.value: object = None
         self.failures: dict[str, str] = {}
 
@@ -57,13 +60,14 @@ class FrameReader:
     def load(self, number: int) -> bool:
         """Load a frame; False if that fails, with the reason in ``failures``."""
         frame = self._frames[number]
-        if self._starts:
-            owner = self._missing(number)
-            if owner is not None:
-                self.failures[frame.name] = f"shares data with `{owner.name}`"
-                return False
+        owner = self._missing(number) if self._starts else None
+        if owner is not None:
+            self.failures[frame.name] = f"it shares data with `{owner.name}`"
+            return False
         if self._next != number:
-            self._start_at(number)
+            self._unpickler = _Unpickler(self._file, self._feed, self._memo)
+            self._unpickler.seed(self._starts[number])
+        self._file.seek(frame.offset)
         self._feed.position = frame.buffers
         try:
             (self.value,) = self._unpickler.load()
@@ -77,37 +81,24 @@ class FrameReader:
             self._harvest(number)
         return True
 
-    def _start_at(self, number: int) -> None:
-        """A new unpickler whose memo is as it was before frame *number*."""
-        frame = self._frames[number]
-        seed = _Seed(self._memo, self._starts[number])
-        self._unpickler = pickle.Unpickler(seed, buffers=self._feed)
-        # The seed pushes each object and memoizes it, then gives way to the file.
-        self._unpickler.persistent_load = seed.persistent_load  # type: ignore[method-assign]
-        self._unpickler.load()
-        self._file.seek(frame.offset)
-        seed.follow(self._file)
-
     def _after_failure(self, number: int) -> None:
         if not self._starts:
             self._starts = list(self._count())
-            self._memo = dict(self._unpickler.memo.copy())  # type: ignore[attr-defined] # C
+            # A partial frame's entries are not whole.
+            made = self._unpickler.entries()
+            self._memo = {n: v for n, v in made.items() if n < self._starts[number]}
         self._next = None
-        start = self._starts[number]
-        for place in [place for place in self._memo if place >= start]:
-            if place < self._starts[number + 1]:
-                del self._memo[place]
-        self._memo |= salvage(self._read(number), start, self._memo)
+        self._memo |= salvage(self._read(number), self._starts[number], self._memo)
 
     def _harvest(self, number: int) -> None:
-        memo = self._unpickler.memo.copy()  # type: ignore[attr-defined] # C
+        made = self._unpickler.entries()
         places = range(self._starts[number], self._starts[number + 1])
-        self._memo |= {place: memo[place] for place in places}
+        self._memo |= {place: made[place] for place in places}
 
     def _missing(self, number: int) -> Frame | None:
         """A frame that has not been loaded and that frame *number* refers to."""
         for opcode, place, _ in pickletools.genops(self._read(number)):
-            if "GET" in opcode.name and place not in self._memo:
+            if opcode.name.endswith("BINGET") and place not in self._memo:
                 owner = self._owner(place)
                 if owner != number:
                     return self._frames[owner]
@@ -129,3 +120,77 @@ class FrameReader:
         frame = self._frames[number]
         self._file.seek(frame.offset)
         return self._file.read(frame.size)
+
+
+class _Unpickler(pickle.Unpickler):
+    """An unpickler whose memo can be filled before it starts."""
+
+    def __init__(
+        self, file: BinaryIO, feed: _Feed, entries: Mapping[int, object]
+    ) -> None:
+        self._source = _Source(file)
+        self._entries = entries
+        super().__init__(self._source, buffers=feed)
+
+    def persistent_load(self, pid: int) -> object:
+        """An entry for the memo; frames themselves have no such ids."""
+        return self._entries.get(pid)
+
+    def seed(self, size: int) -> None:
+        """Fill the memo up to *size* entries."""
+        # The memo can be set, but the C unpickler then loses count of it. A
+        # pickle that loads each entry and memoizes it is the way that works.
+        steps = b"".join(
+            pickle.BININT
+            + struct.pack("<i", place)
+            + pickle.BINPERSID
+            + pickle.MEMOIZE
+            + pickle.POP
+            for place in range(size)
+        )
+        steps += pickle.NONE + pickle.STOP
+        frame = pickle.PROTO + b"\x05" + pickle.FRAME + struct.pack("<Q", len(steps))
+        file, self._source.file = self._source.file, io.BytesIO(frame + steps)
+        self.load()
+        self._source.file = file
+
+    def entries(self) -> dict[int, object]:
+        """The memo's entries by place."""
+        memo: Any = self.memo
+        entries: dict[int, object] = memo.copy()
+        return entries
+
+
+class _Source:
+    """A file without ``peek``: an unpickler that peeks reads past its frame."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+
+    def read(self, size: int) -> bytes:
+        return self.file.read(size)
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - any writable buffer
+        return self.file.readinto(buffer)  # type: ignore[attr-defined,no-any-return] # typeshed
+
+    def readline(self) -> bytes:
+        return self.file.readline()
+
+
+class _Feed:
+    """Out-of-band buffers in order, from any of them on."""
+
+    def __init__(self, index: Index, buffers: Buffers) -> None:
+        self._places = index.buffers
+        self._buffers = buffers
+        self.position = 0
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> memoryview | bytearray:
+        if self.position == len(self._places):
+            raise StopIteration
+        offset, size = self._places[self.position]
+        self.position += 1
+        return self._buffers.take(offset, size)

@@ -45,9 +45,7 @@ def _reduce_stream(stream: io.IOBase, _: Packing) -> Any:  # noqa: ANN401 - a pi
     return NotImplemented
 
 
-def _reduce_cached_property(
-    value: functools.cached_property[Any], _: Packing
-) -> Any:  # noqa: ANN401 - a pickle reduction
+def _reduce_cached_property(value: functools.cached_property[Any], _: Packing) -> Any:  # noqa: ANN401 - a pickle reduction
     # Python 3.11 keeps a lock in it.
     return _make_cached_property, (value.func, value.attrname)
 
@@ -60,9 +58,7 @@ def _make_cached_property(
     return made
 
 
-def _reduce_cache(
-    value: functools._lru_cache_wrapper[Any], packing: Packing
-) -> Any:  # noqa: ANN401 - a pickle reduction
+def _reduce_cache(value: functools._lru_cache_wrapper[Any], packing: Packing) -> Any:  # noqa: ANN401 - a pickle reduction
     if cloudpickle._lookup_module_and_qualname(value) is not None:  # noqa: SLF001 - its rule is ours
         return NotImplemented
     packing.note_bound(value)
@@ -71,7 +67,9 @@ def _reduce_cache(
 
 
 def _make_cache(
-    function: Callable[..., Any], maxsize: int | None, typed: bool  # noqa: FBT001 - a pickle's call
+    function: Callable[..., Any],
+    maxsize: int | None,
+    typed: bool,  # noqa: FBT001 - a pickle's call
 ) -> object:
     return functools.lru_cache(maxsize, typed)(function)
 
@@ -104,9 +102,7 @@ def _fill_dispatcher(
     vars(function).update(others)
 
 
-def _reduce_context_variable(
-    value: contextvars.ContextVar[Any], _: Packing
-) -> Any:  # noqa: ANN401 - a pickle reduction
+def _reduce_context_variable(value: contextvars.ContextVar[Any], _: Packing) -> Any:  # noqa: ANN401 - a pickle reduction
     try:
         return _make_context_variable, (value.name, value.get())
     except LookupError:

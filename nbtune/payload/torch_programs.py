@@ -91,7 +91,7 @@ def _reduce_operator(operator: Any, _: Packing) -> Any:  # noqa: ANN401 - torch'
 _EXTRAS = ("_abstract_fn", "_backward_fn", "_setup_context_fn", "_vmap_fn")
 
 
-def _make_operator(  # noqa: PLR0913 - what a definition consists of
+def _make_operator(
     name: str,
     schema: str,
     function: Callable[..., object],

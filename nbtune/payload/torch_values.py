@@ -69,7 +69,8 @@ def _is_plain(value: Any) -> bool:  # noqa: ANN401 - torch's
         and value.device.type == "cpu"
         and value.layout is torch.strided
         and not (value.is_quantized or value.is_conj() or value.is_neg())
-        and not value.has_names()
+        # Releases before 2.13 have named dimensions.
+        and not any(getattr(value, "names", ()))
         and not vars(value)
     )
 

