@@ -77,7 +77,7 @@ def ranks(text: str) -> dict[int, list[str]]:
 
 def refusal(cell: Cell) -> str:
     """Return what a cell was refused with: a usage error, never a traceback."""
-    message = _ANSI.sub("", cell.stderr).strip()
+    message = _ANSI.sub("", cell.stderr).strip().removeprefix("UsageError: ")
     if cell.error:
         assert cell.error.ename == "UsageError", cell.text
         message = cell.error.evalue

@@ -31,7 +31,8 @@ _UNSET = re.compile(
     r"|(LOCAL_|GROUP_|ROLE_)?(RANK|WORLD_SIZE)|PET_.*|TORCHELASTIC_.*|NBTUNE_.*"
     r"|PYTEST_.*)"
 )
-_LEFT_BY_US = ("nbtune", "torch", "pymp")
+# Not torchinductor_<user>: a cache that torch keeps for good, here as elsewhere.
+_LEFT_BY_US = re.compile(r"(nbtune|torch(?!inductor_)|pymp).*")
 
 
 class Handle:
@@ -148,7 +149,7 @@ class Kernel:
         message = self._client.execute(
             "",
             silent=True,
-            user_expressions={"value": f"repr({expression})"},
+            user_expressions={"value": f"repr(({expression}))"},
             allow_stdin=False,
         )
         self._cells[message] = cell
@@ -233,12 +234,12 @@ class Kernel:
         return problems
 
     def _left_files(self) -> list[str]:
-        temp = [n for n in os.listdir(self.temp) if n.startswith(_LEFT_BY_US)]
+        temp = [n for n in os.listdir(self.temp) if _LEFT_BY_US.match(n)]
         # torch_<pid>_…: another test's kernel may be at work just now.
         shared = [
             name
             for name in set(os.listdir("/dev/shm")) - self._shm
-            if name.startswith(_LEFT_BY_US)
+            if _LEFT_BY_US.match(name)
             and not any(psutil.pid_exists(int(n)) for n in re.findall(r"\d+", name)[:1])
         ]
         return [f"left in {self.temp}: {temp}"] * bool(temp) + [

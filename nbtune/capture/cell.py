@@ -66,9 +66,10 @@ def read_cell(
         tree, flags = parse_python(source, filename, flags)
         inner = python_body(tree)
         if inner:
-            # The body of %%time, the line of that magic above it.
-            above = "\n" * (len(head) + _blank_lines(body) + 1)
-            compile_python(above + transform(inner), filename, flags)
+            # The body of %%time: that magic's own line is above it.
+            above = len(head) + _blank_lines(body) + 1
+            text = "\n" * above + _transformed(inner, transform, above)
+            compile_python(text, filename, flags)
         found = find_names(tree, flags=flags, transform=transform)
     return CellText(source=source, names=found.names, unsure=found.unsure)
 

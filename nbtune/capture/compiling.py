@@ -37,17 +37,36 @@ def compile_python(source: str, filename: str, flags: int) -> CodeType:
     flags = flags & _FUTURE | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     try:
         code: CodeType = compile(source, filename, "exec", flags, dont_inherit=True)
-    except SyntaxError:
+    except SyntaxError as error:
+        _complete(error, source, filename)
         raise
     except UnicodeEncodeError as error:
         line = source.count("\n", 0, error.start) + 1
         message = f"a character that UTF-8 cannot encode: {error.object[error.start]!r}"
-        text = source.splitlines()[line - 1].encode("utf-8", "replace").decode()
-        raise SyntaxError(message, (filename, line, 0, text)) from error
+        raise _refusal(message, source, filename, line) from error
     except (ValueError, MemoryError, RecursionError, OverflowError) as error:
         message = str(error) or "too deeply nested to compile"
-        raise SyntaxError(message, (filename, 1, 0, "")) from error
+        line = source.partition("\0")[0].count("\n") + 1 if "\0" in source else 1
+        raise _refusal(message, source, filename, line) from error
     return code
+
+
+def _refusal(message: str, source: str, filename: str, line: int) -> SyntaxError:
+    return SyntaxError(message, (filename, line, 0, _line(source, line)))
+
+
+def _complete(error: SyntaxError, source: str, filename: str) -> None:
+    """Put in what ``compile`` looks up in a file of that name."""
+    if error.lineno is None:
+        error.lineno = source.partition("\0")[0].count("\n") + 1
+    error.filename = error.filename or filename
+    error.text = error.text or _line(source, error.lineno)
+
+
+def _line(source: str, number: int) -> str:
+    lines = source.split("\n")
+    text = lines[number - 1] if number <= len(lines) else ""
+    return text.encode("utf-8", "replace").decode()
 
 
 def compile_nodes(nodes: list[ast.stmt], flags: int) -> CodeType:

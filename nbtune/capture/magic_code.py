@@ -17,7 +17,7 @@ _PYTHON_MAGICS = frozenset({"capture", "debug", "prun", "time", "timeit"})
 _EVALUATORS = frozenset({"eval", "exec"})
 _METHODS = frozenset({"getoutput", "run_cell_magic", "run_line_magic", "system"})
 _DOLLAR = re.compile(r"\$\{?([^\W\d]\w*)")
-_BRACES = re.compile(r"\{([^{}]+)\}")
+_BRACES = re.compile(r"\{([^{}!:]+)")
 
 
 def python_body(tree: ast.Module) -> str:

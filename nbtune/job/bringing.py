@@ -9,6 +9,8 @@ from nbtune.record import Cell, read_json
 from .returned import NotBroughtBack
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .handle import Job
     from .returned import Returned
 
@@ -17,10 +19,18 @@ __all__ = ["bind_results", "shown_text"]
 _LISTED = 10  # names in the closing line
 
 
-def bind_results(job: Job, namespace: dict[str, object]) -> list[str]:
+def bind_results(
+    job: Job, namespace: dict[str, object], hidden: Mapping[str, object]
+) -> list[str]:
     """Bind the names asked for; call it for a job that succeeded.
 
-    Values are all loaded before the first name changes.
+    Values are all loaded before the first name changes. A class of the cell that
+    a value needs comes along, unless its name is taken.
+
+    Args:
+        job: the job.
+        namespace: the notebook's names.
+        hidden: IPython's own names, which are not the user's and may be taken.
 
     Returns:
         Lines that say what did not come back.
@@ -40,7 +50,11 @@ def bind_results(job: Job, namespace: dict[str, object]) -> list[str]:
             marker = first.get(name, 0)
             assert isinstance(marker, NotBroughtBack)  # noqa: S101 - it is not in values
             values[name] = marker
-    free = {n: kind for n, kind in first.classes.items() if n not in namespace}
+    free = {
+        name: kind
+        for name, kind in first.classes.items()
+        if name not in namespace or namespace[name] is hidden.get(name)
+    }
     namespace.update({**free, **values})
     return _closing_lines(first, gone)
 

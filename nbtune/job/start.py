@@ -222,13 +222,19 @@ def _warning_filters() -> tuple[tuple[str, str, str, str, int], ...]:
     return tuple(
         (
             action,
-            getattr(message, "pattern", message) or "",
+            _pattern(message),
             f"{category.__module__}.{category.__qualname__}",
-            getattr(module, "pattern", module) or "",
+            _pattern(module),
             line,
         )
         for action, message, category, module, line in warnings.filters
+        if isinstance(category, type)
     )
+
+
+def _pattern(regex: object) -> str:
+    """Text of a filter's regular expression; None stands for any text."""
+    return str(getattr(regex, "pattern", regex or ""))
 
 
 def _words(options: Mapping[str, object]) -> str:

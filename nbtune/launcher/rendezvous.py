@@ -40,7 +40,7 @@ class LoopbackRendezvous(RendezvousHandler):
     def __init__(self, parameters: RendezvousParameters) -> None:
         self._run_id = parameters.run_id
         self._port = int(parameters.endpoint.rpartition(":")[2])
-        self._store: dist.TCPStore | None = None
+        self._store: object = None
 
     def next_rendezvous(self) -> RendezvousInfo:
         """Answer rank 0 of 1 with a fresh store.
@@ -58,7 +58,7 @@ class LoopbackRendezvous(RendezvousHandler):
             listener.close()
             raise
         port = listener.getsockname()[1]
-        self._store = dist.TCPStore(
+        self._store = dist.TCPStore(  # type: ignore[attr-defined] # there at run time
             LOOPBACK,
             port,
             is_master=True,
@@ -66,7 +66,8 @@ class LoopbackRendezvous(RendezvousHandler):
             master_listen_fd=listener.detach(),
         )
         bootstrap = RendezvousStoreInfo(LOOPBACK, port)
-        return RendezvousInfo(dist.HashStore(), 0, 1, bootstrap)
+        agents = dist.HashStore()  # type: ignore[attr-defined] # there at run time
+        return RendezvousInfo(agents, 0, 1, bootstrap)
 
     @property
     def use_agent_store(self) -> bool:

@@ -24,26 +24,31 @@ _SHELL_FILE = interactiveshell.__file__
 _PACKAGE = f"{Path(__file__).parent.parent}{os.sep}"
 
 
-class _Publisher(DisplayPublisher):  # type: ignore[misc] # traitlets' classes are Any
+class _Publisher(DisplayPublisher):
     """``display(obj)``: the text form, on the rank's stdout."""
 
     def publish(
         self,
         data: Mapping[str, object],
-        metadata: Mapping[str, object] | None = None,  # noqa: ARG002 - IPython's own
-        **_: object,
+        *_: object,
+        **__: object,
     ) -> None:
         text = data.get("text/plain")
         if text is not None:
             sys.stdout.write(f"{text}\n")
 
 
-class _Hook(DisplayHook):  # type: ignore[misc] # traitlets' classes are Any
+class _Hook(DisplayHook):
     """The last expression's value: kept as text, not printed."""
+
+    @property
+    def _rank_shell(self) -> RankShell:
+        assert isinstance(self.shell, RankShell)  # noqa: S101 - narrows traitlets' Any
+        return self.shell
 
     def quiet(self) -> bool:
         """Whether the cell ends in ``;``."""
-        source = self.shell.cell_source
+        source = self._rank_shell.cell_source
         return bool(source) and self.semicolon_at_end_of_expression(source)
 
     def write_output_prompt(self) -> None:
@@ -54,7 +59,7 @@ class _Hook(DisplayHook):  # type: ignore[misc] # traitlets' classes are Any
         format_dict: Mapping[str, object],
         md_dict: Mapping[str, object] | None = None,  # noqa: ARG002 - IPython's own
     ) -> None:
-        self.shell.shown.append(str(format_dict.get("text/plain", "")))
+        self._rank_shell.shown.append(str(format_dict.get("text/plain", "")))
 
     def log_output(self, format_dict: Mapping[str, object]) -> None:
         """No history in a rank."""
@@ -63,7 +68,7 @@ class _Hook(DisplayHook):  # type: ignore[misc] # traitlets' classes are Any
         self._is_active = False
 
 
-class RankShell(InteractiveShell):  # type: ignore[misc] # traitlets' classes are Any
+class RankShell(InteractiveShell):
     """A shell without terminal, history, profile folder or printed tracebacks."""
 
     displayhook_class = Type(_Hook)
@@ -102,12 +107,12 @@ class RankShell(InteractiveShell):  # type: ignore[misc] # traitlets' classes ar
         finally:
             self._depth -= 1
 
-    def showtraceback(self, *args: object, **kwargs: object) -> None:
+    def showtraceback(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - IPython's
         """Print nested ones alone: the cell's own error is recorded instead."""
         if self._depth > 1:
             super().showtraceback(*args, **kwargs)
 
-    def showsyntaxerror(self, *args: object, **kwargs: object) -> None:
+    def showsyntaxerror(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - IPython's
         """As ``showtraceback``."""
         if self._depth > 0:
             super().showsyntaxerror(*args, **kwargs)
@@ -134,7 +139,8 @@ class RankShell(InteractiveShell):  # type: ignore[misc] # traitlets' classes ar
         while tb is not None and _is_ours(tb.tb_frame.f_code.co_filename):
             tb = tb.tb_next
         if tb is None:
-            lines = self.SyntaxTB.structured_traceback(type(error), error, [])
+            syntax: Any = self.SyntaxTB  # its annotations do not fit its use
+            lines = syntax.structured_traceback(type(error), error, [])
         elif _in_groups(error):
             import traceback
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import __future__
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbtune.capture import read_cell, size_line, stale_modules
 from nbtune.errors import CellSyntaxError
@@ -51,7 +51,8 @@ def read_request(shell: InteractiveShell, body: str, header: str) -> CellRequest
             filename=f"Cell In[{number}]",
         )
     except SyntaxError as error:
-        lines = shell.SyntaxTB.structured_traceback(type(error), error, [])
+        syntax: Any = shell.SyntaxTB  # its annotations do not fit its use
+        lines = syntax.structured_traceback(type(error), error, [])
         raise CellSyntaxError(error, lines) from None
     return CellRequest(
         text=text,
@@ -93,7 +94,7 @@ def run_request(request: CellRequest, options: Options) -> TextResult | None:
     if error is not None:
         raise error
     with short_interrupt("stopped by you while results were loaded"):
-        lines = bind_results(job, request.namespace)
+        lines = bind_results(job, request.namespace, request.hidden)
     for line in lines:
         sys.stdout.write(f"{line}\n")
     text = shown_text(job)

@@ -21,6 +21,8 @@ from nbtune.options import HelpRequested, join_continuation
 from .cell import read_request, run_request
 
 if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
     from nbtune.options import Options
     from nbtune.view import TextResult
 
@@ -48,7 +50,7 @@ class TorchrunMagics(Magics):
             options = self._read(joined, self.defaults)
             if options is None:
                 return None
-            return run_request(read_request(self.shell, body, header), options)
+            return run_request(read_request(self._shell, body, header), options)
         except (OptionError, CaptureError) as error:
             raise UsageError(str(error)) from None
 
@@ -72,8 +74,13 @@ class TorchrunMagics(Magics):
         if not line.strip():
             sys.stdout.write(f"{self.defaults or 'no defaults'}\n")
 
+    @property
+    def _shell(self) -> InteractiveShell:
+        assert self.shell is not None  # noqa: S101 - magics are made by a shell
+        return self.shell
+
     def _read(self, line: str, defaults: str) -> Options | None:
-        namespace = self.shell.user_ns
+        namespace = self._shell.user_ns
         try:
             return read_options(line, namespace=namespace, defaults=defaults)
         except HelpRequested as help_requested:

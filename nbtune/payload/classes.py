@@ -48,8 +48,11 @@ _NO_TRACKER = (None, None)
 
 def _class_parts(cls: type) -> tuple[object, tuple[object, ...], object]:
     fixed = {}
-    if "__module__" in vars(cls):
-        fixed["__module__"] = cls.__module__
+    # Slots make their descriptors when the class is made: set afterwards, as
+    # cloudpickle 3.1 does it, they make none.
+    for name in ("__module__", "__slots__"):
+        if name in vars(cls):
+            fixed[name] = vars(cls)[name]
     if isinstance(vars(cls).get("__dict__"), property):
         fixed["__dict__"] = vars(cls)["__dict__"]
     bases = cloudpickle._get_bases(cls)  # noqa: SLF001 - generic bases, see there

@@ -24,6 +24,8 @@ __all__ = ["Packed", "pack"]
 
 _Follow = Callable[[str, object], bool]
 
+# Every module has its own of these, as the other side's ``__main__`` does.
+_MODULE_NAMES = frozenset({*vars(types.ModuleType("")), "__builtins__"})
 # Every IPython has its own of these, a rank too.
 _SHELL_NAMES = frozenset({"exit", "get_ipython", "quit"})
 _SHELLS = frozenset({"IPython", "ipykernel"})
@@ -136,6 +138,7 @@ class _Packer:
         self._views: list[tuple[str, View]] = []
         self._sizes: dict[str, int] = {}
         self._problems: list[Problem] = []
+        self._culprits: dict[int, object] = {}
         self._warnings: dict[str, None] = {}
         self._modules: set[str] = set()
         self._classes: dict[str, type] = {}
@@ -194,10 +197,12 @@ class _Packer:
         self._queue_names(finds, wanted.name)
 
     def _leave_out(self, wanted: _Wanted, box: object, error: Exception) -> None:
-        problem = describe(
-            wanted.name, wanted.value, self._pickler.newest, error, wanted.via
-        )
-        self._problems.append(problem)
+        culprit = self._pickler.newest
+        problem = describe(wanted.name, wanted.value, culprit, error, wanted.via)
+        # The class of a root that failed on its class is not a second offender.
+        if not wanted.via or id(culprit) not in self._culprits:
+            self._problems.append(problem)
+        self._culprits[id(culprit)] = culprit
         self._pickler.forget_since(box)
         # What an offender uses may offend as well: all are told at once.
         self._queue_names(self._packing.next_name(kept=False), wanted.name)
@@ -205,7 +210,7 @@ class _Packer:
     def _queue_names(self, finds: Finds, via: str) -> None:
         namespace = self._packing.namespace
         for name in (*finds.names, *finds.bound_classes):
-            if name in self._seen or name not in namespace:
+            if name in self._seen or name in _MODULE_NAMES or name not in namespace:
                 continue
             value = namespace[name]
             if name in finds.bound_classes or self._follows(name, value):

@@ -51,7 +51,7 @@ def describe(
         via: the name through which *name* was reached.
     """
     if isinstance(error, RecursionError):
-        kind, advice = type_name(value), "nested too deeply; flatten it"
+        kind, advice = type_name(value), "nested too deeply, flatten it"
         return Problem(name=name, path=name, type_name=kind, via=via, advice=advice)
     path = path_to(culprit, value, name)
     return Problem(

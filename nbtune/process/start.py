@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import nbtune
 from nbtune.errors import LaunchError
 
 from .running import Running
@@ -68,7 +67,7 @@ def start(
     for running in list(_started):
         if running.wait(0):
             _started.discard(running)
-    home = str(Path(nbtune.__file__).absolute().parent.parent)
+    home = str(Path(__file__).absolute().parents[2])  # of the package nbtune
     command = [executable, *_interpreter_options(), "-c", _BOOTSTRAP, home]
     try:
         running = _start(folder, command, environ, launcher)

@@ -16,8 +16,10 @@ from .events import (
     read_events,
 )
 from .failure import (
+    OUT_OF_MEMORY,
     Verdict,
     WorkerFailure,
+    death_words,
     judge,
     read_failure,
     read_failures,
@@ -30,6 +32,7 @@ from .spec import Call, Cell, LaunchSpec, read_spec, write_spec
 from .state import JobState, Snapshot, process_start, read_snapshot
 
 __all__ = [
+    "OUT_OF_MEMORY",
     "AttemptStarted",
     "Call",
     "Cell",
@@ -46,6 +49,7 @@ __all__ = [
     "Snapshot",
     "Verdict",
     "WorkerFailure",
+    "death_words",
     "encode",
     "judge",
     "process_start",

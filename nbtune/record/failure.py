@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from .jobdir import JobDir
 
 __all__ = [
+    "OUT_OF_MEMORY",
     "Verdict",
     "WorkerFailure",
+    "death_words",
     "judge",
     "read_failure",
     "read_failures",
@@ -29,6 +31,7 @@ __all__ = [
 ]
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
+OUT_OF_MEMORY = "often the system ran out of memory"
 _SUMMARY = 200  # characters of a message that go into a line
 
 
@@ -83,32 +86,37 @@ class WorkerFailure:
 
     def what(self) -> str:
         """What happened, without the rank: one line, shortened if need be."""
-        first, *more = self.message.splitlines() or [""]
+        first, *more = self.message.strip().splitlines() or [""]
         text = (
             first if len(first) <= _SUMMARY and not more else f"{first[:_SUMMARY]} ..."
         )
         if self.exception == "SystemExit":
-            return f"exited with: {text}" if text else f"exited with {self.exitcode}"
+            return f"exited with: {text}" if text else f"exited with exit code {self.exitcode}"
         if self.exception:
-            return (
-                f"raised {self.exception}: {text}"
-                if text
-                else (f"raised {self.exception}")
-            )
+            return f"raised {self.exception}{f': {text}' if text else ''}"
         return self.death()
 
     def death(self) -> str:
         """The end of a process that raised nothing, in words."""
-        match self.signal:
-            case "":
-                return f"ended with exit code {self.exitcode}, without an exception"
-            case "SIGKILL":
-                hint = self.note or "often the system ran out of memory"
-                return f"was killed (SIGKILL), {hint}"
-            case "SIGTERM" | "SIGINT" | "SIGHUP" | "SIGQUIT" as name:
-                return f"was ended from outside ({name})"
-            case name:
-                return f"crashed ({name})"
+        return death_words(self.exitcode, self.note)
+
+
+def death_words(exitcode: int | None, note: str = "") -> str:
+    """How a process ended that raised nothing: ``"crashed (SIGSEGV)"``.
+
+    Args:
+        exitcode: its exit status, negative for a signal.
+        note: what is known of a kill beyond the signal.
+    """
+    if exitcode is None or exitcode >= 0:
+        return f"ended with exit code {exitcode}, without an exception"
+    match signal_name(-exitcode):
+        case "SIGKILL":
+            return f"was killed (SIGKILL), {note or OUT_OF_MEMORY}"
+        case "SIGTERM" | "SIGINT" | "SIGHUP" | "SIGQUIT" as name:
+            return f"was ended from outside ({name})"
+        case name:
+            return f"crashed ({name})"
 
 
 @dataclass(frozen=True, slots=True)

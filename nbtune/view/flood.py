@@ -75,6 +75,7 @@ class Gate:
         self._count = 0
         self._newest: deque[str] = deque(maxlen=_TAIL)
         self._time = 0.0
+        self._flooded = False
         self._flood_at = 0.0
         self._shown_at = 0.0
 
@@ -92,18 +93,21 @@ class Gate:
             now: seconds of the view's clock.
         """
         seconds, self._time = now - self._time, now
-        if not self._count:
+        if not self._flooded:
             fit = allowance.fits(lines)
             if fit < len(lines):
+                self._flooded = True
                 self._flood_at = self._shown_at = now
                 self.hold(lines[fit:])
             return lines[:fit]
         self.hold(lines)
         if len(lines) > _CALM * seconds:
             self._flood_at = now
-        over = now - self._flood_at >= _SETTLED or now - self._shown_at >= _GLIMPSE
-        if not over or not allowance.fits(self._newest):
+        over = now - self._flood_at >= _SETTLED
+        due = over or now - self._shown_at >= _GLIMPSE
+        if not due or not allowance.fits(self._newest):
             return []
+        self._flooded = not over
         self._shown_at = now
         return self.release()
 

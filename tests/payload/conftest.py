@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import linecache
 import subprocess
 import sys
@@ -37,9 +35,7 @@ class Notebook:
     """Cells run in a ``__main__`` of their own; payloads go to a folder."""
 
     folder: Path
-    main: types.ModuleType = field(
-        default_factory=lambda: types.ModuleType("__main__")
-    )
+    main: types.ModuleType = field(default_factory=lambda: types.ModuleType("__main__"))
     count: int = 0
 
     @property
