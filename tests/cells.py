@@ -42,6 +42,12 @@ class Cell:
         shown = self.error.traceback if self.error else ""
         return f"{self.stdout}{self.stderr}{self.result}{shown}"
 
+    @property
+    def notes(self) -> list[str]:
+        """The lines that are no rank's: what nbtune itself says."""
+        lines = [*self.stdout.splitlines(), *self.stderr.splitlines()]
+        return [line for line in lines if not _RANK_LINE.fullmatch(line)]
+
     def take(self, kind: str, content: dict[str, Any]) -> None:
         """Keep one message of the kernel."""
         if kind == "status":

@@ -63,14 +63,17 @@ def capture_cell(
     """
     # The certain first: what both kinds reach counts as reached by those.
     names = sorted(text.names, key=text.unsure.__contains__)
+
+    def travels(name: str, value: object) -> bool:
+        own = name in _MODULE_NAMES or (name in hidden and hidden[name] is value)
+        return not own
+
     roots = {
         name: namespace[name]
         for name in names
-        if name in namespace
-        and name not in _MODULE_NAMES
-        and not (name in hidden and hidden[name] is namespace[name])
+        if name in namespace and travels(name, namespace[name])
     }
-    packed = pack(roots, folder, namespace=namespace, numbers=numbers)
+    packed = pack(roots, folder, namespace=namespace, follow=travels, numbers=numbers)
     via = packed.reached | {p.name: p.via for p in packed.problems if p.via}
     dispensable = [p for p in packed.problems if _root(p.name, via) in text.unsure]
     _refuse([p for p in packed.problems if p not in dispensable])

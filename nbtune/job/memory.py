@@ -45,10 +45,10 @@ def killed_for_memory(log: str, pid: int, seconds_ago: float) -> str:
         seconds_ago: when it ended.
     """
     at = time.monotonic() - seconds_ago
-    killed = re.compile(rf"(?:Memory cgroup )?[Oo]ut of memory: Killed process {pid} ")
+    killed = re.compile(rf"Killed process {pid} \(")
     for record in log.splitlines():
         fields = _RECORD.match(record)
-        if fields is None or not killed.match(fields[2]):
+        if fields is None or not killed.search(fields[2]):
             continue
         if abs(int(fields[1]) / 1e6 - at) <= _NEAR:
             # The numbers that follow are for the people who read such logs.

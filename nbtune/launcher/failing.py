@@ -8,12 +8,19 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nbtune.record import WorkerFailure, write_failure, write_json
+from nbtune.record import WorkerFailure, read_json, write_failure, write_json
 
 if TYPE_CHECKING:
     from nbtune.record import JobDir
 
-__all__ = ["RankPlace", "record_failure", "torch_record"]
+__all__ = [
+    "PEERS_GRACE",
+    "PEERS_WAIT",
+    "RankPlace",
+    "record_failure",
+    "torch_record",
+    "wait_for_peers",
+]
 
 # What gloo, NCCL and torch's stores say when a peer is gone. Their errors are
 # plain RuntimeErrors in part, so that the text is all there is to tell by.
@@ -22,6 +29,12 @@ _PEER_LOST = re.compile(
     r"|Connection (was )?(closed|reset|refused)"
     r"|Timed out waiting|recvValue|sendBytes|store->"
 )
+PEERS_GRACE = 0.03
+"""Seconds for other ranks to begin to fail as well."""
+PEERS_WAIT = 1.0
+"""Seconds for those that have begun to write their records."""
+_LOOK = 0.005  # seconds between looks at the other ranks
+_UNDECIDED = {None, "started", "failing"}
 _DIST_ERRORS = {"DistBackendError", "DistNetworkError", "DistStoreError"}
 
 
@@ -81,9 +94,31 @@ def record_failure(
     return code
 
 
-def now_ns() -> int:
-    """The moment of a failure, for all ranks of a machine on one clock."""
-    return time.time_ns()
+def wait_for_peers(place: RankPlace, world: int) -> None:
+    """Let ranks that fail at this moment write their records.
+
+    torch's agent stops all others as soon as one ends, in the midst of a record
+    if need be; an error that every rank raises should be seen on every rank.
+
+    Args:
+        place: this rank's; the peers are those on its node.
+        world: ranks on this node.
+    """
+    first = place.rank - place.local_rank
+    peers = set(range(first, first + world)) - {place.rank}
+    begun = time.monotonic()
+    while peers and time.monotonic() - begun < PEERS_WAIT:
+        states = {rank: _state(place, rank) for rank in peers}
+        peers = {rank for rank, state in states.items() if state in _UNDECIDED}
+        writing = any(state == "failing" for state in states.values())
+        if not writing and time.monotonic() - begun > PEERS_GRACE:
+            return
+        time.sleep(_LOOK)
+
+
+def _state(place: RankPlace, rank: int) -> object:
+    status = read_json(place.folder.status(rank)) or {}
+    return status.get("state") if status.get("attempt") == place.attempt else None
 
 
 def _text(error: BaseException) -> str:

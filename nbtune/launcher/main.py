@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -60,6 +61,9 @@ def _launch(
     journal: Journal,
     before: dict[str, str | None],
 ) -> int:
+    # While modules load there is nothing to collect, and what they made is shared
+    # with the ranks as long as no collection touches it.
+    gc.disable()
     from torch.distributed.elastic.multiprocessing import SignalException
     from torch.distributed.elastic.multiprocessing.errors import (
         ChildFailedError,
@@ -71,6 +75,8 @@ def _launch(
     from .config import launch_config
     from .monitor import Monitor
 
+    gc.freeze()
+    gc.enable()
     monitor = Monitor(folder, journal)
     plain_torch_logs()
 

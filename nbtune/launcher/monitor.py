@@ -115,22 +115,24 @@ class Monitor:
     def _exited(self, attempt: int, one: _Watched) -> bool:
         now, code = time.time_ns(), _exitcode(one.pidfd)
         os.close(one.pidfd)
-        if code is not None:
+        if code is None:
+            # The agent, which reaps at once what it stops itself, was faster.
+            self._stopped(attempt, one.rank, signal.SIGTERM)
+        else:
             self._journal.write(
                 RankExited(time_ns=now, attempt=attempt, rank=one.rank, exitcode=code)
             )
         return code != 0
 
+    def _stopped(self, attempt: int, rank: int, number: int) -> None:
+        now = time.time_ns()
+        self._journal.write(
+            RankStopped(time_ns=now, attempt=attempt, rank=rank, signal=number)
+        )
+
     def _end(self, attempt: int, watched: list[_Watched]) -> None:
         for one in watched:
-            self._journal.write(
-                RankStopped(
-                    time_ns=time.time_ns(),
-                    attempt=attempt,
-                    rank=one.rank,
-                    signal=signal.SIGKILL,
-                )
-            )
+            self._stopped(attempt, one.rank, signal.SIGKILL)
             signal.pidfd_send_signal(one.pidfd, signal.SIGKILL)
 
 

@@ -10,13 +10,14 @@ import os
 import signal
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING, assert_never
 
 from nbtune.payload import unpack
 from nbtune.record import Call, Cell, JobDir, read_spec, write_json
 
 from . import forking, streams
-from .failing import RankPlace, now_ns, record_failure
+from .failing import RankPlace, record_failure, wait_for_peers
 from .results import Assigned, write_results, write_shown, write_values
 from .shell import make_shell, new_main
 from .surroundings import prepare_rank, restore_torch_logs
@@ -70,8 +71,12 @@ def main(root: Path, before: Mapping[str, str | None]) -> None:
     )
     error = _run(place, spec, shell)
     if error is not None and not _is_polite(error):
-        code = record_failure(place, error, _rendered(shell, error), now_ns())
+        happened = time.time_ns()
+        _report(place, "failing")
+        code = record_failure(place, error, _rendered(shell, error), happened)
+        _report(place, "failed")
         _leave(out)
+        wait_for_peers(place, spec.nproc)
         os._exit(code)
     _report(place, "finished")
     _tear_down()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import typing
 from typing import Any
 
 from cloudpickle import cloudpickle
@@ -47,17 +48,18 @@ _NO_TRACKER = (None, None)
 
 
 def _class_parts(cls: type) -> tuple[object, tuple[object, ...], object]:
-    fixed = {}
+    names = ["__module__"]
     # Slots make their descriptors when the class is made: set afterwards, as
-    # cloudpickle 3.1 does it, they make none.
-    for name in ("__module__", "__slots__"):
-        if name in vars(cls):
-            fixed[name] = vars(cls)[name]
+    # cloudpickle 3.1 does it, they make none. A named tuple makes its own.
+    if typing.NamedTuple not in vars(cls).get("__orig_bases__", ()):
+        names.append("__slots__")
+    fixed = {name: vars(cls)[name] for name in names if name in vars(cls)}
     if isinstance(vars(cls).get("__dict__"), property):
         fixed["__dict__"] = vars(cls)["__dict__"]
     bases = cloudpickle._get_bases(cls)  # noqa: SLF001 - generic bases, see there
     arguments = (type(cls), cls.__name__, bases, fixed, *_NO_TRACKER)
     state = cloudpickle._class_getstate(cls)  # noqa: SLF001 - knows ABCs and slots
+    state[0].pop("__slots__", None)
     return cloudpickle._make_skeleton_class, arguments, state  # noqa: SLF001 - its counterpart
 
 

@@ -86,6 +86,8 @@ def pack(
     Raises:
         OSError: *folder* cannot be written; remove what is in it.
     """
+    if folder is not None:
+        _clear(folder)
     with contextlib.ExitStack() as stack:
         packer = _Packer(
             packing=Packing(namespace, known),
@@ -101,11 +103,16 @@ def pack(
     return packer.packed()
 
 
-def _file(folder: Path | None, name: str) -> Path | None:
-    if folder is None:
-        return None
+def _clear(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    return folder / name
+    # The index first: without it nothing else counts. And no file is written
+    # over: a reader may have mapped it.
+    for name in ("index.json", "values.pkl", "buffers.bin"):
+        (folder / name).unlink(missing_ok=True)
+
+
+def _file(folder: Path | None, name: str) -> Path | None:
+    return None if folder is None else folder / name
 
 
 @dataclass(frozen=True, slots=True)

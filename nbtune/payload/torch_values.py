@@ -94,10 +94,10 @@ def _reduce_storage(value: Any, packing: Packing) -> Any:  # noqa: ANN401 - torc
 
 
 def _reduce_typed_storage(value: Any, _: Packing) -> Any:  # noqa: ANN401 - torch's
-    if value.device.type != "cpu":
+    untyped = value._untyped_storage  # noqa: SLF001 - the public ways warn
+    if untyped.device.type != "cpu":
         return NotImplemented
-    dtype = str(value.dtype).removeprefix("torch.")
-    return typed_storage, (value._untyped_storage, dtype)  # noqa: SLF001 - the public way warns
+    return typed_storage, (untyped, str(value.dtype).removeprefix("torch."))
 
 
 @dataclass(slots=True)

@@ -91,7 +91,11 @@ class WorkerFailure:
             first if len(first) <= _SUMMARY and not more else f"{first[:_SUMMARY]} ..."
         )
         if self.exception == "SystemExit":
-            return f"exited with: {text}" if text else f"exited with exit code {self.exitcode}"
+            return (
+                f"exited with: {text}"
+                if text
+                else f"exited with exit code {self.exitcode}"
+            )
         if self.exception:
             return f"raised {self.exception}{f': {text}' if text else ''}"
         return self.death()
@@ -173,15 +177,17 @@ def read_failures(
         for rank in folder.ranks(attempt)
         if (failure := read_failure(folder.log(attempt, rank).failure)) is not None
     }
-    stopped: set[int] = set()
+    stopped: dict[int, RankStopped] = {}
     for event in events:
         match event:
             case RankStopped(attempt=number, rank=rank) if number == attempt:
-                stopped.add(rank)
+                stopped[rank] = event
             case RankExited(attempt=number, rank=rank) if number == attempt:
                 _add_exit(records, event, stopped=rank in stopped)
             case _:
                 pass
+    for rank, event in stopped.items():
+        records.setdefault(rank, _death(event, stopped=True))
     return sorted(records.values(), key=lambda failure: failure.rank)
 
 
@@ -195,14 +201,20 @@ def _add_exit(
         # SIGTERM to a rank after another one has ended badly is the agent's.
         ended = any(failure.exitcode is not None for failure in records.values())
         by_agent = ended and event.exitcode == -signals.SIGTERM
-        records[event.rank] = WorkerFailure(
-            rank=event.rank,
-            local_rank=event.rank,
-            attempt=event.attempt,
-            time_ns=event.time_ns,
-            exitcode=event.exitcode,
-            stopped=stopped or by_agent,
-        )
+        records[event.rank] = _death(event, stopped=stopped or by_agent)
+
+
+def _death(event: RankExited | RankStopped, *, stopped: bool) -> WorkerFailure:
+    """The failure of a process that left no record of its own."""
+    code = event.exitcode if isinstance(event, RankExited) else -event.signal
+    return WorkerFailure(
+        rank=event.rank,
+        local_rank=event.rank,
+        attempt=event.attempt,
+        time_ns=event.time_ns,
+        exitcode=code,
+        stopped=stopped,
+    )
 
 
 def judge(failures: Sequence[WorkerFailure]) -> Verdict | None:

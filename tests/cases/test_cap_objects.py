@@ -75,6 +75,21 @@ def test_cap_12_singledispatch_works(shared_kernel: Kernel) -> None:
     assert ranks(cell.stdout) == {0: ["int any str"], 1: ["int any str"]}
 
 
+def test_cap_12_a_context_variable_travels_with_its_value(
+    shared_kernel: Kernel,
+) -> None:
+    shared_kernel.ok(
+        "import contextvars\n"
+        "unset = contextvars.ContextVar('unset')\n"
+        "level = contextvars.ContextVar('level', default=1)"
+    )
+    cell = shared_kernel.ok(
+        "%%torchrun --nproc_per_node 2\n"
+        "print(unset.get('none'), level.get(), level.set(2).var is level, level.get())"
+    )
+    assert ranks(cell.stdout) == {0: ["none 1 True 2"], 1: ["none 1 True 2"]}
+
+
 def test_cap_13_type_hints_that_are_strings_resolve_in_the_rank(
     kernel: Kernel,
 ) -> None:

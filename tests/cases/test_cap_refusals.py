@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.kernels import Kernel, ranks
@@ -36,7 +38,8 @@ def test_cap_05_generators_and_iterators_are_refused_all_at_once(
     )
     assert "squares" in message
     assert "generator" in message
-    assert any(line.startswith("it") for line in map(str.strip, message.splitlines()))
+    assert re.search(r"\bit\b(?! is)", message)
+    assert len(message.splitlines()) == 2
     assert "{}" not in message
 
 
@@ -82,7 +85,6 @@ def test_cap_06_connections_and_sockets_are_refused_by_name(
 @pytest.mark.parametrize(
     ("make", "type_name"),
     [
-        ("import contextvars; thing = contextvars.ContextVar('v')", "ContextVar"),
         ("import threading; thing = threading.Condition()", "lock"),
         ("import weakref\nclass A: pass\na = A(); thing = weakref.ref(a)", "Reference"),
     ],
@@ -103,7 +105,7 @@ def test_cap_25_a_very_deep_structure_is_refused_and_the_kernel_survives(
     pid = shared_kernel.pid
     limit = shared_kernel.value("__import__('sys').getrecursionlimit()")
     message = shared_kernel.refused("%%torchrun --nproc_per_node 2\nprint(type(deep))")
-    assert "deep" in message.split()[0]
+    assert "deep" in message.split(":")[0]
     assert len(message) < 500
     assert shared_kernel.value("1 + 1") == 2
     assert shared_kernel.pid == pid

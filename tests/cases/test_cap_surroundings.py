@@ -38,7 +38,7 @@ def test_cap_19_a_helper_edited_after_its_import_is_warned_about(
     )
     cell = shared_kernel.ok("%%torchrun --nproc_per_node 2\nprint(helper_b.scale(3))")
     assert ranks(cell.stdout) == {0: ["600"], 1: ["600"]}
-    warnings = [line for line in cell.stderr.splitlines() if "helper_b" in line]
+    warnings = [line for line in cell.notes if "helper_b" in line]
     assert len(warnings) == 1
     assert shared_kernel.value("helper_b.scale(3)") == 6
 
@@ -50,7 +50,7 @@ def test_cap_19_an_unchanged_helper_is_not_warned_about(shared_kernel: Kernel) -
     )
     cell = shared_kernel.ok("%%torchrun --nproc_per_node 2\nprint(helper_d.four)")
     assert ranks(cell.stdout) == {0: ["4"], 1: ["4"]}
-    assert "helper_d" not in cell.stderr
+    assert "helper_d" not in "".join(cell.notes)
 
 
 def test_cap_20_a_patched_library_is_stock_in_the_rank_and_the_error_shows_the_line(
@@ -104,7 +104,7 @@ def test_cap_22_a_tensor_with_a_graph_is_warned_about_by_name(
         "%%torchrun --nproc_per_node 2\ny.sum().backward(); print(w.grad)"
     )
     assert ranks(cell.stdout) == {0: ["None"], 1: ["None"]}
-    warnings = [line for line in cell.stderr.splitlines() if "graph" in line]
+    warnings = [line for line in cell.notes if "graph" in line]
     assert len(warnings) == 1
     assert re.search(r"\by\b", warnings[0])
 

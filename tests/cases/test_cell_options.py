@@ -80,8 +80,8 @@ def test_cell_09_an_unbalanced_quote_is_a_usage_line(shared_kernel: Kernel) -> N
     ("line", "wrong", "near"),
     [
         ("--nproc_per_node 2 --bogus 1", "--bogus", ""),
-        ("--nproc_per_nod 2", "--nproc_per_nod", "nproc"),
-        ("--nproc-per-node 2 --max-restart 1", "--max-restart", "max"),
+        ("--nproc_per_ndoe 2", "--nproc_per_ndoe", "nproc"),
+        ("--nproc-per-node 2 --max-restrats 1", "--max-restrats", "max"),
         ("--nproc_per_node 2 --outs x", "--outs", "--out"),
     ],
 )
@@ -90,8 +90,9 @@ def test_cell_11_an_unknown_option_is_named_with_near_matches(
 ) -> None:
     shared_kernel.ok("x = 0")
     message = shared_kernel.refused(f"%%torchrun {line}\nx = 1")
-    assert wrong in message
-    assert near in message.replace(wrong, "", 1)
+    message = message.replace("_", "-")
+    assert wrong.replace("_", "-") in message
+    assert near in message.replace(wrong.replace("_", "-"), "", 1)
     assert "SystemExit" not in message
     assert len(message.splitlines()) == 1
     assert shared_kernel.value("x") == 0
@@ -129,7 +130,7 @@ def test_cell_13_a_syntax_error_is_found_before_the_launch(
     cell = shared_kernel.run("%%torchrun --nproc_per_node 2\nx = (1,")
     assert cell.error is not None
     assert cell.error.ename == "SyntaxError"
-    assert "line 2" in cell.error.traceback
+    assert "line 2" in cell.error.evalue
     assert "x = (1," in cell.error.traceback
     assert "nbtune" not in cell.error.traceback
     assert shared_kernel.jobs() == before

@@ -74,8 +74,8 @@ def _closure(value):
         (_slotted, "x.k"),
         (_closure, "x.<closure value>"),
         (lambda lock: functools.partial(print, lock), "x.args[0]"),
-        (lambda lock: (lambda a=lock: a), "x.__defaults__[0]"),
-        (lambda lock: (lambda *, a=lock: a), "x.__kwdefaults__['a']"),
+        (lambda lock: lambda a=lock: a, "x.__defaults__[0]"),
+        (lambda lock: lambda *, a=lock: a, "x.__kwdefaults__['a']"),
     ],
 )
 def test_the_path_leads_to_the_culprit(refuse, wrap, path):
@@ -111,11 +111,10 @@ def test_generators_and_half_used_loaders_are_named_the_loader_passes(notebook):
         """
     )
     packed = notebook.pack("squares", "it", "loader")
+    iterator = "torch.utils.data.dataloader._SingleProcessDataLoaderIter"
     assert [str(problem) for problem in packed.problems] == [
         "`squares` cannot be sent: it is a generator; build it inside the cell",
-        "`it` cannot be sent: it is a "
-        "torch.utils.data.dataloader._SingleProcessDataLoaderIter; "
-        "build it inside the cell",
+        f"`it` cannot be sent: it is a {iterator}; build it inside the cell",
     ]
     assert packed.names == ("loader",)
 
@@ -127,7 +126,11 @@ def _nested(wrap):
     return value
 
 
-@pytest.mark.parametrize("wrap", [lambda v: [v], lambda v: {"a": v}, _slotted])
+@pytest.mark.parametrize(
+    "wrap",
+    [lambda v: [v], lambda v: {"a": v}, _slotted],
+    ids=["lists", "dicts", "objects"],
+)
 def test_a_very_deep_value_is_refused_by_name(refuse, wrap):
     limit = sys.getrecursionlimit()
     problem = refuse(_nested(wrap))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_compiled_functions_and_modules_are_compiled_again(notebook):
     notebook.cell(
         """

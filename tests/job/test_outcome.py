@@ -1,0 +1,480 @@
+"""The end of a job as an error. Job folders are written by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import socket
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nbtune.errors import (
+    JobCancelledError,
+    JobError,
+    JobLostError,
+    JobTimeoutError,
+    LaunchError,
+    WorkerError,
+)
+from nbtune.job.outcome import error_of
+from nbtune.record import (
+    AttemptStarted,
+    Cell,
+    JobDir,
+    JobFinished,
+    LauncherStarted,
+    LaunchSpec,
+    RankExited,
+    RankStarted,
+    RankStopped,
+    WorkerFailure,
+    encode,
+    read_snapshot,
+    write_failure,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TRACEBACK = """\
+-----------------------------------------------------------------------
+KeyError                              Traceback (most recent call last)
+Cell In[3], line 4
+      2 def inner(d): return d["lr"]
+      3 x = 1
+----> 4 inner({})
+
+Cell In[3], line 2, in inner(d)
+----> 2 def inner(d): return d["lr"]
+
+KeyError: 'lr'"""
+
+
+class Folder:
+    """A job whose events and records a test writes."""
+
+    def __init__(self, root: Path) -> None:
+        self.dir = JobDir(root)
+        root.mkdir()
+        self.spec = LaunchSpec(
+            entry=Cell(source="# magic\nimport ctypes\ncrash()\n", execution_count=3),
+            argv=(),
+            nproc=2,
+            name="fit",
+            timeout=3.0,
+        )
+        self.time = time.time_ns()
+
+    def event(self, kind: type, **fields: object) -> None:
+        self.time += 1_000_000
+        event = kind(time_ns=self.time, **fields)
+        with self.dir.events.open("ab") as stream:
+            stream.write(encode(event))
+
+    def start(self, ranks: int = 2, attempt: int = 0) -> None:
+        self.event(LauncherStarted, pid=1)
+        self.event(AttemptStarted, attempt=attempt, endpoint="127.0.0.1:1")
+        for rank in range(ranks):
+            self.dir.log(attempt, rank).root.mkdir(parents=True)
+            self.event(RankStarted, attempt=attempt, rank=rank, pid=10 + rank)
+
+    def fail(self, rank: int, exception: str, message: str, **fields: object) -> None:
+        self.time += 1_000_000
+        fields.setdefault("traceback", f"{exception}\n frames\n{exception}: {message}")
+        failure = WorkerFailure(
+            rank=rank, local_rank=rank, attempt=0, time_ns=self.time
+        )
+        failure = dataclasses.replace(
+            failure, exception=exception, message=message, exitcode=1, **fields
+        )
+        write_failure(self.dir.log(0, rank).failure, failure)
+
+    def exit(self, rank: int, exitcode: int) -> None:
+        self.event(RankExited, attempt=0, rank=rank, exitcode=exitcode)
+
+    def finish(self, state: str = "FAILED", message: str = "") -> None:
+        self.event(JobFinished, state=state, message=message)
+
+    def supervisor(self, **fields: object) -> None:
+        record = {"pid": 1, "start": "gone", "host": socket.gethostname(), "reason": ""}
+        record |= {"launcher_exit": None, "ended": True}
+        write_json(self.dir.supervisor, record | fields)
+
+    def error(self) -> JobError:
+        error = error_of(self.dir, read_snapshot(self.dir), spec=self.spec)
+        assert error is not None
+        return error
+
+    def shown(self) -> str:
+        return "\n".join(self.error()._render_traceback_())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "job")
+
+
+def test_success_is_no_error(folder: Folder):
+    folder.start()
+    folder.exit(0, 0)
+    folder.finish("SUCCEEDED")
+    assert error_of(folder.dir, read_snapshot(folder.dir), spec=folder.spec) is None
+
+
+def test_the_traceback_of_the_rank_is_shown_as_it_was_rendered(folder: Folder):
+    folder.start()
+    folder.fail(1, "KeyError", "'lr'", traceback=TRACEBACK)
+    folder.finish()
+    shown = folder.shown()
+    assert shown == f"rank 1 failed: KeyError: 'lr'  (job fit)\n{TRACEBACK}"
+
+
+def test_the_error_has_the_attributes_of_the_rank_that_failed(folder: Folder):
+    folder.start()
+    colored = TRACEBACK.replace("KeyError", "\x1b[31mKeyError\x1b[39m")
+    folder.fail(1, "KeyError", "'lr'", traceback=colored)
+    folder.dir.log(0, 1).error.write_text("{}")
+    folder.finish()
+    error = folder.error()
+    assert isinstance(error, WorkerError)
+    assert str(error) == "rank 1 raised KeyError: 'lr'"
+    assert (error.rank, error.local_rank, error.exitcode) == (1, 1, 1)
+    assert (error.exception, error.message, error.signal) == ("KeyError", "'lr'", "")
+    assert error.traceback == TRACEBACK
+    assert error.error_file == os.fspath(folder.dir.log(0, 1).error)
+    assert error.failures == ()
+
+
+def test_a_lost_peer_is_a_consequence_in_a_line(folder: Folder):
+    folder.start()
+    folder.fail(0, "RuntimeError", "Connection closed by peer\nmore", collective=True)
+    folder.fail(1, "ValueError", "real cause")
+    folder.finish()
+    lines = folder.shown().splitlines()
+    assert lines[0] == "rank 1 failed: ValueError: real cause  (job fit)"
+    assert lines[-2:] == [
+        "others:",
+        "  rank 0 lost its peer: RuntimeError: Connection closed by peer ...",
+    ]
+    error = folder.error()
+    assert isinstance(error, WorkerError)
+    assert [failure.rank for failure in error.failures] == [0]
+
+
+def test_equal_failures_are_shown_once(folder: Folder):
+    folder.start(8)
+    for rank in (3, 0, 1, 2, 4, 5, 6, 7):
+        folder.fail(rank, "RuntimeError", "same everywhere")
+    folder.finish()
+    shown = folder.shown()
+    assert "(job fit, also on ranks 0-2,4-7)" in shown
+    assert shown.count("same everywhere") == 2
+    assert "others" not in shown
+
+
+def test_different_failures_and_stopped_ranks_are_a_line_each(folder: Folder):
+    folder.start(5)
+    folder.fail(2, "ValueError", "first")
+    folder.fail(4, "KeyError", "'x'")
+    folder.event(RankStopped, attempt=0, rank=0, signal=9)
+    for rank in (0, 1, 3):
+        folder.event(RankStopped, attempt=0, rank=rank, signal=9)
+        folder.exit(rank, -signal.SIGKILL)
+    folder.finish()
+    assert folder.shown().splitlines()[-3:] == [
+        "others:",
+        "  rank 4 raised KeyError: 'x'",
+        "  ranks 0,1,3 were stopped",
+    ]
+
+
+def test_only_the_newest_attempt_counts(folder: Folder):
+    folder.start()
+    folder.fail(0, "ValueError", "old")
+    folder.start(attempt=1)
+    folder.event(RankExited, attempt=1, rank=1, exitcode=7)
+    folder.finish()
+    header = folder.shown().splitlines()[0]
+    assert header == "rank 1 ended with exit code 7, without an exception  (job fit)"
+
+
+@pytest.mark.parametrize(
+    ("message", "exitcode", "words"),
+    [
+        ("config has no model section", 1, "exited with: config has no model section"),
+        ("", 3, "exited with exit code 3"),
+    ],
+)
+def test_sys_exit_is_told_with_its_line(
+    folder: Folder, message: str, exitcode: int, words: str
+):
+    folder.start()
+    folder.fail(1, "SystemExit", message, traceback="SystemExit\nCell In[3], line 2")
+    folder.exit(1, exitcode)
+    folder.finish()
+    lines = folder.shown().splitlines()
+    assert lines[0] == f"rank 1 {words}  (job fit)"
+    assert "Cell In[3], line 2" in lines
+    assert str(folder.error()) == f"rank 1 {words}"
+
+
+def test_a_crash_shows_the_stack_with_the_lines_of_the_cell(folder: Folder):
+    folder.start()
+    folder.dir.log(0, 1).stdout.write_bytes(b"epoch 1\n 1%|\r 2%|\n")
+    folder.dir.log(0, 1).stderr.write_bytes(
+        b"a warning\n"
+        b"Fatal Python error: Segmentation fault\n\n"
+        b"Thread 0x01 (most recent call first):\n"
+        b'  File "/lib/threading.py", line 982 in run\n\n'
+        b"Current thread 0x02 (most recent call first):\n"
+        b'  File "/lib/ctypes/__init__.py", line 519 in string_at\n'
+        b'  File "<ipython-input-3-abcdef>", line 3 in <module>\n'
+        b'  File "/lib/IPython/core/interactiveshell.py", line 3748 in run_code\n'
+        b'  File "/lib/IPython/core/interactiveshell.py", line 3748 in run_cell\n\n'
+        b"Extension modules: numpy (total: 1)\n"
+    )
+    folder.exit(1, -signal.SIGSEGV)
+    folder.exit(0, -signal.SIGTERM)
+    folder.finish()
+    assert folder.shown().splitlines() == [
+        "rank 1 crashed (SIGSEGV)  (job fit)",
+        "The last of its stdout:",
+        "  epoch 1",
+        "   2%|",
+        "The last of its stderr:",
+        "  a warning",
+        "Fatal Python error: Segmentation fault",
+        "Its stack, the most recent call first:",
+        '  File "/lib/ctypes/__init__.py", line 519, in string_at',
+        "  Cell In[3], line 3, in <module>",
+        "    crash()",
+        "others:",
+        "  rank 0 was stopped",
+    ]
+    error = folder.error()
+    assert isinstance(error, WorkerError)
+    assert (error.signal, error.exitcode) == ("SIGSEGV", -11)
+
+
+def test_a_kill_is_told_with_its_likely_cause_and_the_last_lines(folder: Folder):
+    folder.start()
+    text = b"".join(b"step %d\n" % step for step in range(100))
+    folder.dir.log(0, 1).stdout.write_bytes(text)
+    folder.exit(1, -signal.SIGKILL)
+    folder.finish()
+    header, *lines = folder.shown().splitlines()
+    assert header.startswith(
+        "rank 1 was killed (SIGKILL), often the system ran out of memory"
+    )
+    assert lines[1:] == [f"  step {step}" for step in range(90, 100)]
+
+
+def test_a_rank_that_died_without_a_word_says_so(folder: Folder):
+    folder.start()
+    folder.exit(0, 7)
+    folder.finish()
+    assert folder.shown().splitlines() == [
+        "rank 0 ended with exit code 7, without an exception  (job fit)",
+        "It wrote nothing before its end.",
+    ]
+
+
+def test_an_error_that_torch_alone_recorded_is_shown(folder: Folder):
+    folder.start()
+    extra = {
+        "py_callstack": "Traceback:\n  frame\nOSError: disk full",
+        "timestamp": "1",
+    }
+    record = {"message": {"message": "OSError: disk full", "extraInfo": extra}}
+    write_json(folder.dir.log(0, 0).error, record)
+    folder.exit(0, 1)
+    folder.finish()
+    assert folder.shown().splitlines()[1:] == [
+        "Traceback:",
+        "  frame",
+        "OSError: disk full",
+    ]
+
+
+def test_a_two_megabyte_message_is_shortened_with_its_length(folder: Folder):
+    message = "x" * 2_000_000
+    folder.start()
+    folder.fail(0, "RuntimeError", message)
+    folder.finish()
+    error = folder.error()
+    shown = folder.shown()
+    record = folder.dir.log(0, 0).failure
+    assert len(shown) < 3_000
+    assert f"(2,000,000 characters, all of them in {record})" in shown
+    assert isinstance(error, WorkerError)
+    assert error.message == message
+    assert len(str(error)) < 300
+
+
+def test_a_message_of_very_many_lines_is_shortened(folder: Folder):
+    folder.start()
+    folder.fail(0, "RuntimeError", "head", traceback="line\n" * 10_000 + "the end")
+    folder.finish()
+    lines = folder.shown().splitlines()
+    assert len(lines) < 300
+    assert any("9,741 lines left out, all of them in" in line for line in lines)
+    assert lines[-1] == "the end"
+
+
+def test_text_that_cannot_be_encoded_is_shown_with_escapes(folder: Folder):
+    folder.start()
+    folder.fail(0, "ValueError", "no such file: \udc80\udcff.pt\0\x1b[2J")
+    folder.finish()
+    shown = folder.shown()
+    assert shown.count("no such file: \\udc80\\udcff.pt\\x00\\x1b[2J") == 2
+    assert "\\udc80" in str(folder.error())
+    str(folder.error()).encode()
+
+
+def test_colours_of_a_traceback_stay(folder: Folder):
+    folder.start()
+    colored = TRACEBACK.replace("KeyError", "\x1b[31mKeyError\x1b[39m")
+    folder.fail(1, "KeyError", "'lr'", traceback=colored)
+    folder.finish()
+    assert colored in folder.shown()
+
+
+def test_an_error_without_frames_is_said_once(folder: Folder):
+    folder.start()
+    message = "could not load `obj`: No module named 'ghost' (/bin/python)"
+    folder.fail(0, "PayloadError", message, traceback=f"PayloadError: {message}")
+    folder.finish()
+    assert folder.shown() == f"rank 0 failed: PayloadError: {message}  (job fit)"
+
+
+def test_the_ranks_own_keyboard_interrupt_is_its_failure(folder: Folder):
+    folder.start()
+    folder.fail(0, "KeyboardInterrupt", "")
+    folder.finish()
+    assert str(folder.error()) == "rank 0 raised KeyboardInterrupt"
+
+
+def test_an_error_of_the_launcher_is_told_without_ranks(folder: Folder):
+    folder.event(LauncherStarted, pid=1)
+    folder.finish(message="ValueError: rdzv backend nosuch\nnot registered")
+    error = folder.error()
+    assert isinstance(error, LaunchError)
+    assert str(error) == "the launcher failed: ValueError: rdzv backend nosuch"
+    assert "rank" not in folder.shown()
+
+
+def test_a_launcher_that_ended_without_a_record_is_told_by_its_log(folder: Folder):
+    folder.supervisor(launcher_exit=1)
+    folder.dir.launcher_log.write_text(
+        "Traceback (most recent call last):\n  ...\nImportError: no torch\nbye\n"
+    )
+    assert str(folder.error()) == "the launcher failed: ImportError: no torch"
+    assert str(folder.dir.launcher_log) in folder.shown()
+
+
+def test_a_job_of_which_nothing_is_known_did_not_launch(folder: Folder):
+    assert str(folder.error()) == "the launcher failed: it left no word why"
+
+
+def test_a_port_in_use_is_told_in_words(folder: Folder):
+    folder.event(LauncherStarted, pid=1)
+    folder.finish(
+        message="DistNetworkError: The server socket has failed to listen on any "
+        "local network address. port: 29644, useIpv6: false, code: -98, "
+        "name: EADDRINUSE, message: address already in use"
+    )
+    assert str(folder.error()) == (
+        "the launcher failed: port 29644 is in use; name another one, "
+        "or none to get a free one"
+    )
+
+
+def test_the_inner_error_of_a_rendezvous_is_told(folder: Folder):
+    folder.event(LauncherStarted, pid=1)
+    line = "RendezvousConnectionError: See inner exception for details."
+    stack = f"...\ntorch.DistStoreError: timed out\n\nThe above ...\n{line}\n"
+    extra = {"py_callstack": stack, "timestamp": "1"}
+    write_json(folder.dir.error, {"message": {"message": line, "extraInfo": extra}})
+    folder.finish(message=line)
+    assert str(folder.error()) == (
+        f"the launcher failed: {line} (torch.DistStoreError: timed out)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("exitcode", "words"),
+    [
+        (-9, "the launcher was killed (SIGKILL), often the system ran out of memory"),
+        (-15, "the launcher was ended from outside (SIGTERM)"),
+        (-11, "the launcher crashed (SIGSEGV)"),
+    ],
+)
+def test_a_launcher_that_was_killed_is_lost(folder: Folder, exitcode: int, words: str):
+    folder.start()
+    folder.supervisor(launcher_exit=exitcode)
+    error = folder.error()
+    assert isinstance(error, JobLostError)
+    assert str(error) == words
+    assert folder.shown() == f"JobLostError: {words}"
+
+
+def test_a_launcher_that_recorded_its_signal_is_lost_too(folder: Folder):
+    folder.start()
+    folder.finish("CANCELLED", "SignalException: Process 7 got signal: 15")
+    folder.supervisor(launcher_exit=1)
+    assert str(folder.error()) == "the launcher was ended from outside (SIGTERM)"
+
+
+def test_a_supervisor_that_was_killed_is_told(folder: Folder):
+    folder.start()
+    folder.supervisor(ended=False)
+    assert isinstance(folder.error(), JobLostError)
+    assert "supervisor was killed" in str(folder.error())
+
+
+def test_a_time_out_names_the_option_and_where_the_ranks_were(folder: Folder):
+    folder.start()
+    for rank in range(2):
+        folder.fail(rank, "KeyboardInterrupt", "", traceback="Cell In[3], line 2")
+    folder.finish("CANCELLED", "SignalException: Process 7 got signal: 2")
+    folder.supervisor(reason="timeout", launcher_exit=1)
+    error = folder.error()
+    assert isinstance(error, JobTimeoutError)
+    assert isinstance(error, TimeoutError)
+    assert str(error) == "the job ran longer than --timeout 3 s and was ended"
+    assert folder.shown().splitlines()[1:] == [
+        "ranks 0,1 were here:",
+        "Cell In[3], line 2",
+    ]
+
+
+def test_a_failure_before_a_time_out_is_told(folder: Folder):
+    folder.start()
+    folder.fail(1, "ValueError", "cause")
+    folder.supervisor(reason="timeout", launcher_exit=-9)
+    assert "Before that, rank 1 failed: ValueError: cause" in folder.shown()
+
+
+@pytest.mark.parametrize("state", ["CANCELLED", "FAILED"])
+def test_a_stopped_job_is_cancelled_whatever_the_ranks_raised(
+    folder: Folder, state: str
+):
+    folder.start()
+    folder.fail(0, "KeyboardInterrupt", "")
+    folder.finish(state)
+    folder.supervisor(reason="cancel", launcher_exit=1)
+    assert isinstance(folder.error(), JobCancelledError)
+    assert folder.shown() == "JobCancelledError: the job was stopped before its end"
+
+
+def test_a_job_without_spec_has_an_error_too(folder: Folder):
+    folder.start()
+    folder.fail(0, "ValueError", "x")
+    folder.finish()
+    error = error_of(folder.dir, read_snapshot(folder.dir), spec=None)
+    assert error is not None
+    assert "(job job)" in error._render_traceback_()[0]
