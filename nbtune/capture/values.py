@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from nbtune.errors import CaptureError
 from nbtune.payload import pack
 
+from .submodules import submodules_used
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
@@ -73,6 +75,7 @@ def capture_cell(
         for name in names
         if name in namespace and travels(name, namespace[name])
     }
+    roots |= submodules_used(text.source, roots)
     packed = pack(roots, folder, namespace=namespace, follow=travels, numbers=numbers)
     via = packed.reached | {p.name: p.via for p in packed.problems if p.via}
     dispensable = [p for p in packed.problems if _root(p.name, via) in text.unsure]

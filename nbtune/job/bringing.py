@@ -68,9 +68,12 @@ def shown_text(job: Job) -> str:
 
 
 def _closing_lines(first: Returned, gone: list[str]) -> list[str]:
-    lines = [f"nbtune: not brought back: {reason}" for reason in first.lost.values()]
+    lines = [
+        f"nbtune: `{name}` was not brought back: {why}"
+        for name, why in first.lost.items()
+    ]
     lines += [
-        f"nbtune: not brought back: {name} was not set on rank 0" for name in gone
+        f"nbtune: `{name}` was not brought back: not set on rank 0" for name in gone
     ]
     if first.stayed:
         listed = ", ".join(first.stayed[:_LISTED])

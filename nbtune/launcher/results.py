@@ -70,7 +70,7 @@ def write_values(
     folder = place.folder.results(place.rank)
     folder.mkdir(parents=True, exist_ok=True)
     packed = pack(values, folder, namespace=namespace, follow=False, known=known)
-    return {problem.name: str(problem) for problem in packed.problems}
+    return {problem.name: problem.culprit for problem in packed.problems}
 
 
 def write_shown(place: RankPlace, shell: RankShell) -> None:

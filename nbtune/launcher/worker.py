@@ -129,7 +129,11 @@ def _run_cell(
     place: RankPlace, cell: Cell, shell: RankShell, loaded: Unpacked
 ) -> BaseException | None:
     namespace = shell.user_ns
-    namespace.update(loaded.values)
+    # A dotted name stands for a module that only had to be imported.
+    named = {
+        name: value for name, value in loaded.values.items() if name.isidentifier()
+    }
+    namespace.update(named)
     shell.execution_count = cell.execution_count
     shell.compile.flags |= cell.future_flags
     assigned = Assigned(namespace)

@@ -33,9 +33,14 @@ class Problem:
     def __str__(self) -> str:
         """The one line that a user sees."""
         place = f", reached through `{self.via}`," if self.via else ""
-        subject = "it" if self.path == self.name else self.path
-        text = f"`{self.name}`{place} cannot be sent: {subject} is a {self.type_name}"
+        text = f"`{self.name}`{place} cannot be sent: {self.culprit}"
         return f"{text}; {self.advice}" if self.advice else text
+
+    @property
+    def culprit(self) -> str:
+        """What in the value it is, and of which type."""
+        subject = "it" if self.path == self.name else self.path
+        return f"{subject} is a {self.type_name}"
 
 
 def describe(

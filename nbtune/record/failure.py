@@ -183,12 +183,15 @@ def read_failures(
             case RankStopped(attempt=number, rank=rank) if number == attempt:
                 stopped[rank] = event
             case RankExited(attempt=number, rank=rank) if number == attempt:
-                _add_exit(records, event, stopped=rank in stopped)
+                stop = stopped.get(rank)
+                by_us = stop is not None and event.exitcode == -stop.signal
+                _add_exit(records, event, stopped=by_us)
             case _:
                 pass
     for rank, event in stopped.items():
         records.setdefault(rank, _death(event, stopped=True))
-    return sorted(records.values(), key=lambda failure: failure.rank)
+    failures = _ended_by_agent(list(records.values()))
+    return sorted(failures, key=lambda failure: failure.rank)
 
 
 def _add_exit(
@@ -202,6 +205,21 @@ def _add_exit(
         ended = any(failure.exitcode is not None for failure in records.values())
         by_agent = ended and event.exitcode == -signals.SIGTERM
         records[event.rank] = _death(event, stopped=stopped or by_agent)
+
+
+def _ended_by_agent(failures: list[WorkerFailure]) -> list[WorkerFailure]:
+    """SIGTERM is the agent's too where the end of the cause was seen later.
+
+    The agent may reap the rank that failed before the monitor looks at it.
+    """
+    own = [f for f in failures if not (f.collective or f.stopped or _termed(f))]
+    if not own:
+        return failures
+    return [dataclasses.replace(f, stopped=True) if _termed(f) else f for f in failures]
+
+
+def _termed(failure: WorkerFailure) -> bool:
+    return failure.exception == "" and failure.exitcode == -signals.SIGTERM
 
 
 def _death(event: RankExited | RankStopped, *, stopped: bool) -> WorkerFailure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -144,8 +145,7 @@ def test_err_09_a_huge_message_is_shortened_and_whole_in_a_file(
     assert len(cell.text) < 50_000
     assert "2,000,000" in error.traceback
     (path,) = set(re.findall(r"/\S+\.json", error.traceback))
-    with open(path) as file:
-        assert "x" * 2_000_000 in file.read()
+    assert "x" * 2_000_000 in Path(path).read_text()
     assert _attribute(shared_kernel, "message.count('x')") == 2_000_000
 
 
@@ -204,7 +204,7 @@ def test_err_14_equal_errors_are_shown_once(shared_kernel: Kernel) -> None:
         'raise RuntimeError("same everywhere")'
     )
     error = _failed(cell)
-    shown = re.findall(r"^RuntimeError: same everywhere", error.traceback, re.M)
+    shown = re.findall(r"^RuntimeError: same everywhere", error.traceback, re.MULTILINE)
     assert len(shown) == 1
     assert re.search(r"also on ranks?\s", error.traceback)
     assert ranks(cell.stderr) == {}

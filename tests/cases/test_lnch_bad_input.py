@@ -113,13 +113,14 @@ def test_lnch_without_any_home_the_job_runs_or_says_what_to_set(
 def test_lnch_folders_with_blanks_and_quotes_are_fine(
     make_kernel: Callable[..., Kernel], tmp_path: Path
 ) -> None:
-    cwd = tmp_path / "it's a \"good\" folder; $HOME {x} #1 \u2713"
+    cwd = tmp_path / 'it\'s a "good" folder; $HOME {x} #1 \u2713'
     cwd.mkdir()
     (cwd / "beside.py").write_text("def f(): return 'beside'")
     kernel = make_kernel(cwd=cwd, env={"NBTUNE_HOME": str(cwd / "home of 'jobs'")})
     kernel.ok("import os, beside")
     cell = kernel.ok(
-        "%%torchrun --nproc_per_node 2\nprint(beside.f(), os.path.basename(os.getcwd()))"
+        "%%torchrun --nproc_per_node 2\n"
+        "print(beside.f(), os.path.basename(os.getcwd()))"
     )
     line = f"beside {cwd.name}"
     assert ranks(cell.stdout) == {0: [line], 1: [line]}

@@ -130,9 +130,7 @@ def test_lnch_error_file_may_be_named_for_one_job(
     shared_kernel: Kernel, tmp_path: Path
 ) -> None:
     shared_kernel.ok(f"os.environ.pop({_NAME!r}, None)")
-    shared_kernel.run(
-        f"%%torchrun --nproc_per_node 2 --env {_NAME}=own.json\n1 / 0"
-    )
+    shared_kernel.run(f"%%torchrun --nproc_per_node 2 --env {_NAME}=own.json\n1 / 0")
     message = _record(tmp_path / "own.json")["message"]
     assert message.startswith("ZeroDivisionError")
     assert shared_kernel.value(f"{_NAME!r} in os.environ") is False

@@ -126,9 +126,7 @@ def test_lnch_11_a_log_folder_gets_all_output(
     shared_kernel: Kernel, tmp_path: Path
 ) -> None:
     logs = tmp_path / "my logs"
-    shared_kernel.ok(
-        f"%%torchrun --nproc_per_node 2 --log_dir '{logs}'\nprint('kept')"
-    )
+    shared_kernel.ok(f"%%torchrun --nproc_per_node 2 --log_dir '{logs}'\nprint('kept')")
     texts = sorted(path.read_text() for path in logs.rglob("stdout.log"))
     assert texts == ["kept\n", "kept\n"]
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.kernels import Kernel, ranks
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _WAIT = "while not os.path.exists({path!r}): time.sleep(0.01)\n"
 
@@ -53,7 +50,10 @@ def test_out_02_pieces_of_a_line_are_put_together(
     assert "loss" not in handle.cell.stdout
     go.touch()
     cell = handle.wait()
-    assert ranks(cell.stdout) == {0: ["r0 loss 0.5", "tail"], 1: ["r1 loss 0.5", "tail"]}
+    assert ranks(cell.stdout) == {
+        0: ["r0 loss 0.5", "tail"],
+        1: ["r1 loss 0.5", "tail"],
+    }
     assert all(re.match(r"\[\d\] ", line) for line in cell.stdout.splitlines())
 
 
@@ -117,9 +117,11 @@ def test_out_06_a_flood_is_bounded_on_screen_and_whole_on_disk(
         marks = sum("left out" in line for line in shown[rank])
         assert count + len(shown[rank]) - marks == 30_001
         path = left_out.rpartition(" in ")[2]
-        with open(path) as log:
-            lines = log.read().splitlines()
-        assert lines == [*(f"line {rank} {i}" for i in range(30_000)), f"the end {rank}"]
+        lines = Path(path).read_text().splitlines()
+        assert lines == [
+            *(f"line {rank} {i}" for i in range(30_000)),
+            f"the end {rank}",
+        ]
 
 
 @pytest.mark.parametrize(

@@ -273,6 +273,18 @@ def test_a_kill_is_told_with_its_likely_cause_and_the_last_lines(folder: Folder)
     assert lines[1:] == [f"  step {step}" for step in range(90, 100)]
 
 
+def test_a_death_that_is_seen_after_the_agents_stops_is_still_the_cause(folder: Folder):
+    folder.start()
+    folder.event(RankStopped, attempt=0, rank=1, signal=15)
+    folder.exit(0, -signal.SIGTERM)
+    folder.exit(1, -signal.SIGKILL)
+    folder.finish()
+    error = folder.error()
+    assert isinstance(error, WorkerError)
+    assert (error.rank, error.signal) == (1, "SIGKILL")
+    assert folder.shown().endswith("rank 0 was stopped")
+
+
 def test_a_rank_that_died_without_a_word_says_so(folder: Folder):
     folder.start()
     folder.exit(0, 7)

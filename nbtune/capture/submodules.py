@@ -1,0 +1,44 @@
+"""Modules that a cell uses as attributes of the package it has a name for."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["submodules_used"]
+
+
+def submodules_used(source: str, roots: Mapping[str, object]) -> dict[str, ModuleType]:
+    """Modules that must be imported for the attributes in *source* to be there.
+
+    After ``import xml.etree.ElementTree`` the notebook has the name ``xml``
+    alone, and importing ``xml`` in a rank does not import the rest.
+
+    Args:
+        source: the cell.
+        roots: the notebook's values that it uses, by name.
+
+    Returns:
+        Modules that this process has imported, by their dotted names.
+    """
+    used = {
+        node.attr
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Attribute)
+    }
+    prefixes = tuple(
+        f"{value.__name__}."
+        for value in roots.values()
+        if isinstance(value, ModuleType) and hasattr(value, "__path__")
+    )
+    found = {}
+    for name, module in list(sys.modules.items()):
+        prefix = next((p for p in prefixes if name.startswith(p)), "")
+        if prefix and used.issuperset(name.removeprefix(prefix).split(".")):
+            found[name] = module
+    return found
