@@ -72,7 +72,7 @@ def test_lnch_07_a_count_that_makes_no_sense_costs_one_line(
     shared_kernel: Kernel, count: str, cure: str
 ) -> None:
     message = shared_kernel.refused(f"%%torchrun --nproc_per_node {count}\nx = 1")
-    assert "--nproc_per_node" in message
+    assert "--nproc-per-node" in message
     assert count in message
     assert cure in message
     assert len(message.splitlines()) == 1
@@ -118,7 +118,7 @@ def test_lnch_11_a_log_folder_that_cannot_be_written_is_named(
         "%%torchrun --nproc_per_node 2 --log_dir /etc/hostname/x\nx = 1"
     )
     assert "/etc/hostname/x" in message
-    assert "--log_dir" in message
+    assert "--log-dir" in message
     assert len(message.splitlines()) == 1
 
 

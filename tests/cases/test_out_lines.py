@@ -136,16 +136,17 @@ def test_out_07_the_last_words_are_on_screen_before_the_error(
         "%%torchrun --nproc_per_node 2\n"
         "rank = os.environ['RANK']\n"
         "dist.init_process_group('gloo')\n"
-        "print('about to fail', rank); print('half a line', end='')\n"
+        "print('about to fail', rank)\n"
         "dist.barrier()\n"
-        f"if rank == '0': {end}\n"
+        "if rank == '0':\n"
+        "    print('half a line', end='')\n"
+        f"    {end}\n"
         "signal.pause()"
     )
     assert cell.error is not None
     assert ename in cell.error.traceback
-    lines = ranks(cell.stdout)
-    for rank in 0, 1:
-        assert lines[rank] == [f"about to fail {rank}", "half a line"]
+    lines = {0: ["about to fail 0", "half a line"], 1: ["about to fail 1"]}
+    assert ranks(cell.stdout) == lines
     assert [o["output_type"] for o in cell.outputs].index("error") == (
         len(cell.outputs) - 1
     )
