@@ -39,6 +39,7 @@ def last_words(log: RankLog, spec: LaunchSpec | None) -> list[str]:
     error, found, fatal = _tail(log.stderr).rpartition(_FATAL)
     if not found:
         error, fatal = fatal, ""
+    fatal = _tail(log.crash).rpartition(_FATAL)[2] or fatal
     lines = _newest("stdout", _tail(log.stdout)) + _newest("stderr", error)
     if fatal:
         lines += [f"{_FATAL}{fatal.splitlines()[0]}", *_stack(fatal, spec)]

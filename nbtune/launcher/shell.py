@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 import types
@@ -138,6 +139,7 @@ class RankShell(InteractiveShell):
         tb = error.__traceback__
         while tb is not None and _is_ours(tb.tb_frame.f_code.co_filename):
             tb = tb.tb_next
+        _name_cells(tb)
         if tb is None:
             syntax: Any = self.SyntaxTB  # its annotations do not fit its use
             lines = syntax.structured_traceback(type(error), error, [])
@@ -155,6 +157,21 @@ class RankShell(InteractiveShell):
 def _is_ours(filename: str) -> bool:
     """Whether a frame belongs to the shell or to this package."""
     return filename == _SHELL_FILE or filename.startswith(_PACKAGE)
+
+
+def _name_cells(tb: types.TracebackType | None) -> None:
+    """Tell ``inspect`` that cells belong to ``__main__``.
+
+    For a file that it does not know it looks through all modules, once for each
+    frame, and with torch there are thousands.
+    """
+    while tb is not None:
+        frame = tb.tb_frame
+        file = frame.f_code.co_filename
+        if frame.f_globals.get("__name__") == "__main__":
+            inspect.modulesbyfile.setdefault(os.path.normcase(file), "__main__")
+            inspect.modulesbyfile.setdefault(os.path.abspath(file), "__main__")  # noqa: PTH100 - inspect's own key
+        tb = tb.tb_next
 
 
 def _in_groups(error: BaseException | None) -> bool:

@@ -58,7 +58,9 @@ def main(root: Path, before: Mapping[str, str | None]) -> None:
     _report(place, "started")
     out = streams.open_streams()
     streams.close_stdin()
-    faulthandler.enable(file=2)
+    # Not on stderr: below the user's frames it has dozens of torch's and ours.
+    crash = place.folder.log(place.attempt, place.rank).crash.open("w")
+    faulthandler.enable(crash)
     prepare_rank(spec, before)
     module = new_main()
     forking.install(module.__dict__)

@@ -26,6 +26,11 @@ class RankLog:
         return self.root / "stderr.log"
 
     @property
+    def crash(self) -> Path:
+        """What faulthandler wrote when a signal such as SIGSEGV ended the rank."""
+        return self.root / "crash.log"
+
+    @property
     def error(self) -> Path:
         """What torch recorded of the rank's failure, in torch's format."""
         return self.root / "error.json"

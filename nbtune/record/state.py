@@ -126,10 +126,14 @@ def _follow(events: Iterable[Event], reason: str) -> Snapshot:
 
 
 def _end(state: JobState, reason: str) -> JobState:
-    """A launcher only knows that a signal ended it; the supervisor knows why."""
-    if state is not JobState.CANCELLED or reason in {"cancel", "kernel"}:
+    """The launcher knows how the job ended, the supervisor alone knows why."""
+    if state is JobState.SUCCEEDED:
         return state
-    return JobState.FAILED if reason == "timeout" else JobState.LOST
+    if reason in {"cancel", "kernel"}:
+        return JobState.CANCELLED
+    if reason == "timeout":
+        return JobState.FAILED
+    return JobState.LOST if state is JobState.CANCELLED else state
 
 
 def process_start(pid: int) -> str:

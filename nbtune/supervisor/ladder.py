@@ -54,4 +54,4 @@ class Ladder:
 
     def following(self) -> Step:
         """The step that begins when ``due`` has come."""
-        return Step.TERMINATE if self.step is Step.RUN else Step(self.step + 1)
+        return Step(self.step + 1)

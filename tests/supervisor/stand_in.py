@@ -117,17 +117,17 @@ def hand_on(folder):
     return 1
 
 
-def record_sigterm(folder):
-    """As torch's agent: SIGTERM becomes an error that is recorded."""
+def record_sigint(folder):
+    """As torch's agent: SIGINT becomes an error that is recorded."""
 
     def stop(_number, _frame):
         raise TimeoutError
 
-    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
     try:
         wait_alone(folder)
     except TimeoutError:
-        write_json(folder.error, {"message": "got signal: 15"})
+        write_json(folder.error, {"message": "got signal: 2"})
     return 1
 
 

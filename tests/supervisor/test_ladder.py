@@ -16,9 +16,9 @@ def test_each_step_is_followed_by_the_next_after_its_wait():
     assert ladder.step is Step.ABANDON
 
 
-def test_a_job_that_runs_out_of_time_is_terminated_first():
+def test_a_job_that_runs_out_of_time_is_interrupted_first():
     ladder = Ladder(due=5.0)
-    assert ladder.following() is Step.TERMINATE
+    assert ladder.following() is Step.INTERRUPT
 
 
 @pytest.mark.parametrize("step", [Step.INTERRUPT, Step.TERMINATE])

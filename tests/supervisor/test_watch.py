@@ -62,16 +62,16 @@ def test_a_first_press_may_be_the_last_one(begin, until):
 
 
 def test_a_job_that_runs_too_long_ends_with_a_record(begin):
-    job = begin("record_sigterm", timeout=0.01)
+    job = begin("record_sigint", timeout=0.01)
     assert gone(job)
     assert job.record()["reason"] == "timeout"
 
 
-def test_a_launcher_hears_sigterm_when_time_is_up(begin, tmp_path):
+def test_a_launcher_hears_sigint_when_time_is_up(begin, tmp_path):
     target = tmp_path / "mine.json"
-    job = begin("record_sigterm", timeout=3, user_error_file=str(target))
+    job = begin("record_sigint", timeout=3, user_error_file=str(target))
     assert gone(job)
-    assert "got signal: 15" in target.read_text()
+    assert "got signal: 2" in target.read_text()
     assert job.record()["launcher_exit"] == 1
 
 

@@ -1,0 +1,116 @@
+"""What the documents say is so."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+import nbtune
+from nbtune import errors
+from nbtune.job import Home, Job
+from nbtune.options.own import OWN
+from nbtune.supervisor.ladder import WAITS, Step
+
+_ROOT = Path(__file__).parents[1]
+_README = (_ROOT / "README.md").read_text("utf-8")
+_CI = _ROOT / ".ci" / "run"
+_DOCUMENTS = sorted(_ROOT.glob("*.md"))
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_PATH = re.compile(r"(?<![\w/.])((?:nbtune|tests|notebooks|\.ci|record)/[\w./*-]+)")
+
+
+def _commands() -> list[str]:
+    """The README's shell commands, continued lines joined."""
+    blocks: list[str] = re.findall(r"```bash\n(.*?)```", _README, re.DOTALL)
+    return [re.sub(r"\s*\\\n\s*", " ", block).strip() for block in blocks]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("document", _DOCUMENTS, ids=lambda path: path.name)
+def test_every_link_leads_somewhere(document: Path) -> None:
+    links = _LINK.findall(document.read_text("utf-8"))
+    local = [link.split("#")[0] for link in links if "://" not in link]
+    assert [link for link in local if not (document.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("document", _DOCUMENTS, ids=lambda path: path.name)
+def test_every_path_that_is_named_exists(document: Path) -> None:
+    named = {path.rstrip(".") for path in _PATH.findall(document.read_text("utf-8"))}
+    missing = [
+        path
+        for path in named
+        if not (list(_ROOT.glob(path)) or list((_ROOT / "nbtune").glob(path)))
+    ]
+    assert missing == []
+
+
+def test_the_readme_has_two_commands() -> None:
+    run, test = _commands()
+    assert "notebooks/quickstart.ipynb" in run
+    assert "pytest" in test
+    assert all("-c constraints.txt" in command for command in (run, test))
+
+
+def test_ci_runs_the_second_command_and_nothing_else() -> None:
+    lines = re.sub(r"\s*\\\n\s*", " ", _CI.read_text("utf-8")).splitlines()
+    code = [line for line in lines if line and not line.startswith("#")]
+    strict, folder, command = code
+    assert strict == "set -euo pipefail"
+    assert folder == 'cd "$(dirname "$0")/.."'
+    assert command == _commands()[1]
+    assert os.access(_CI, os.X_OK)
+
+
+def test_the_readme_names_only_what_nbtune_has() -> None:
+    named = set(re.findall(r"\bnbtune\.(\w+)", _README))
+    assert [name for name in named if not hasattr(nbtune, name)] == []
+    spoken = set(re.findall(r"\b([A-Z]\w+Error)\b", _README))
+    assert {name for name in spoken if not hasattr(errors, name)} == set()
+
+
+def test_the_readme_lists_what_an_error_of_a_rank_says() -> None:
+    documented = inspect.getdoc(errors.WorkerError) or ""
+    attributes = re.findall(r"^    (\w+): ", documented, re.MULTILINE)
+    assert "exitcode" in attributes
+    assert [name for name in attributes if f"`{name}`" not in _README] == []
+
+
+def test_the_readme_lists_our_options() -> None:
+    flags = {flag for option in OWN for flag in option.flags}
+    assert {flag for flag in flags if flag not in _README} == set()
+
+
+def test_the_readme_names_methods_that_a_job_has() -> None:
+    named = re.findall(r"\bjob\.(\w+)", _README)
+    assert "result" in named
+    assert [name for name in named if not hasattr(Job, name)] == []
+
+
+def test_the_readme_says_the_waits_of_an_interrupt() -> None:
+    first, second = (
+        f"{WAITS[step]:.0f} s" for step in (Step.INTERRUPT, Step.TERMINATE)
+    )
+    assert f"SIGTERM after {first}" in _one_line(_README)
+    assert f"SIGKILL after {second} more" in _one_line(_README)
+
+
+def test_the_readme_says_the_settings_and_their_defaults(tmp_path: Path) -> None:
+    home = Home.of_environment({"NBTUNE_HOME": str(tmp_path)})
+    text = _one_line(_README)
+    assert f"`NBTUNE_KEEP_JOBS` ({home.keep_jobs})" in text
+    assert f"`NBTUNE_KEEP_MB` ({home.keep_bytes // 1_000_000})" in text
+
+
+def test_the_quickstart_is_stored_without_outputs() -> None:
+    book = nbformat.read(_ROOT / "notebooks" / "quickstart.ipynb", 4)
+    nbformat.validate(book)
+    cells = [cell for cell in book.cells if cell.cell_type == "code"]
+    assert [c for c in cells if c.outputs or c.execution_count is not None] == []
