@@ -32,4 +32,4 @@ def jobs() -> list[Job]:
         OptionError: a setting in the environment is wrong.
     """
     home = Home.of_environment(os.environ)
-    return [Job.open(folder) for folder in home.folders()]
+    return [Job(folder) for folder in home.folders()]

@@ -6,10 +6,17 @@ import os
 import shutil
 import signal
 import time
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from nbtune.errors import JobCancelledError
-from nbtune.record import Call, process_start, read_json, read_snapshot, read_spec
+from nbtune.record import (
+    Call,
+    JobState,
+    process_start,
+    read_json,
+    read_snapshot,
+    read_spec,
+)
 
 from .outcome import error_of
 from .returned import Returned, load_rank
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
 
     from nbtune.errors import JobError
     from nbtune.process import Running
-    from nbtune.record import JobDir, JobState, LaunchSpec, Snapshot
+    from nbtune.record import JobDir, LaunchSpec, Snapshot
 
 __all__ = ["Job"]
 
@@ -45,6 +52,7 @@ class Job:
     ) -> None:
         self.folder = folder
         self._running = running
+        self._ended = False
         self._namespace = namespace if namespace is not None else {}
         self._classes = dict(classes or {})
         self._spec: LaunchSpec | None = None
@@ -80,7 +88,9 @@ class Job:
     @property
     def state(self) -> JobState:
         """Where the job is in its life."""
-        return self.snapshot().state
+        state = self.snapshot().state
+        # Our own job may end before it could write anything down.
+        return JobState.LOST if self._ended and not state.finished else state
 
     def snapshot(self) -> Snapshot:
         """All that the folder says now."""
@@ -98,9 +108,11 @@ class Job:
         if self._running is not None:
             ended = self._running.wait(timeout)
             if ended:
-                self._running = None
+                self._running, self._ended = None, True
                 shutil.rmtree(self.folder.payload, ignore_errors=True)
             return ended
+        if self._ended:
+            return True
         limit = None if timeout is None else time.monotonic() + timeout
         while not self.state.finished:
             if limit is not None and time.monotonic() >= limit:
@@ -180,11 +192,6 @@ class Job:
                 self.folder, rank, self._namespace, self._classes
             )
         return self._returned[rank]
-
-    @classmethod
-    def open(cls, folder: JobDir) -> Self:
-        """A job that another kernel started, or an earlier one."""
-        return cls(folder)
 
     def _value(self, rank: int, timeout: float | None) -> object:
         error = self.exception(timeout)

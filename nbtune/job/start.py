@@ -248,7 +248,7 @@ def _words(options: Mapping[str, object]) -> str:
             case True:
                 words.append(flag)
             case dict():
-                words += [w for k, v in value.items() for w in (flag, f"{k}={v}")]
+                words += [f"{flag}={key}={text}" for key, text in value.items()]
             case _:
-                words += (flag, str(value))
+                words.append(f"{flag}={value}")
     return shlex.join(words)

@@ -39,17 +39,18 @@ def launch_config(
     Raises:
         ValueError: an option that torch refuses.
     """
-    args = parse_args([*spec.argv, "cell"])
+    args = _parse(spec)
     args.nproc_per_node = str(spec.nproc)
     args.log_dir = os.devnull  # else torch makes a folder in the temp directory
     if spec.loopback_port is not None:
         rendezvous.register()
         args.rdzv_backend = rendezvous.BACKEND
         args.rdzv_endpoint = f"{rendezvous.LOOPBACK}:{spec.loopback_port}"
-        args.rdzv_id = folder.id
         args.local_addr = args.local_addr or rendezvous.LOOPBACK
     else:
-        _complete_endpoint(args, folder)
+        _complete_endpoint(args)
+    if args.rdzv_id == "none":
+        args.rdzv_id = folder.id
     if not _named(spec, "start_method"):
         args.start_method = "fork"
     if not _named(spec, "monitor_interval"):
@@ -60,19 +61,26 @@ def launch_config(
     return config
 
 
-def _complete_endpoint(args: argparse.Namespace, folder: JobDir) -> None:
+def _parse(spec: LaunchSpec) -> argparse.Namespace:
+    """Read the options, and no ``PET_*``: those that count are among them."""
+    names = [name for name in os.environ if name.startswith("PET_")]
+    taken = {name: os.environ.pop(name) for name in names}
+    try:
+        return parse_args([*spec.argv, "cell"])
+    finally:
+        os.environ.update(taken)
+
+
+def _complete_endpoint(args: argparse.Namespace) -> None:
     """Keep a local job of torch's own backends off the host name."""
     if args.rdzv_backend == "c10d" and not args.rdzv_endpoint:
         args.rdzv_endpoint = "localhost:0"
-    if args.rdzv_id == "none":
-        args.rdzv_id = folder.id
     host = args.rdzv_endpoint.rpartition(":")[0]
     if args.local_addr is None and host in _LOCAL_HOSTS:
         args.local_addr = rendezvous.LOOPBACK
 
 
 def _named(spec: LaunchSpec, dest: str) -> bool:
-    """Whether the user gave an option, on the line or by ``PET_*``."""
+    """Whether the user gave an option."""
     flags = {f"--{dest}", f"--{dest.replace('_', '-')}"}
-    given = {word.partition("=")[0] for word in spec.argv}
-    return bool(flags & given) or f"PET_{dest.upper()}" in os.environ
+    return any(word.partition("=")[0] in flags for word in spec.argv)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LineStream"]
 
-_CHUNK = 1024  # bytes; what a crash in the middle of a flood may cost
+_CHUNK = 2048  # bytes; what a crash in the middle of a flood may cost
 # Lines between two ticks that make a flood: a burst before a crash is no flood,
 # one that goes on after a tick is known at once.
 _FLOOD, _STILL_FLOOD = 512, 32

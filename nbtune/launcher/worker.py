@@ -63,7 +63,7 @@ def main(root: Path, before: Mapping[str, str | None]) -> None:
     faulthandler.enable(crash)
     prepare_rank(spec, before)
     module = new_main()
-    forking.install(module.__dict__)
+    forking.install(module.__dict__, folder.rank(place.rank) / "workers")
     shell = make_shell(
         module,
         colors=spec.entry.colors,

@@ -198,7 +198,7 @@ class Grammar:
         shown = one_line(word)
         if word and word[0] in _DASHES:
             return f"{shown} begins with a typographic dash: write --"
-        if word == "--" or not word.startswith("-"):
+        if word in {"-", "--"} or not word.startswith("-"):
             return (
                 f"unexpected {shown!r}: a cell has no script and no arguments "
                 f"(quote a value that contains blanks)"

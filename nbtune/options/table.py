@@ -143,6 +143,7 @@ def ask_torch(
             check=False,
             stdin=subprocess.DEVNULL,
             capture_output=True,
+            cwd=os.sep,  # the kernel's may be gone, and then torch cannot be imported
             env=clean,
             timeout=_TIMEOUT,
         )

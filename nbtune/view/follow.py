@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import signal
+import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import FrameType
 
     from nbtune.job import Job
 
@@ -40,24 +43,38 @@ def follow(job: Job, view: TextView) -> None:
         KeyboardInterrupt: the user stopped the job; it has ended.
     """
     begun = time.monotonic()
-    presses = 0
-    while True:
-        try:
-            while not job.wait(_TICK):
-                view.update()
-            view.finish()
-        except KeyboardInterrupt:
-            running = job.running
-            if running is None and presses:
-                break
-            if running is not None:
-                running.interrupt(_STEPS[min(presses, len(_STEPS) - 1)])
-            presses += 1
-            continue
-        break
+    with _presses_stop(job) as presses:
+        while not job.wait(_TICK):
+            view.update()
+        view.finish()
     if presses:
         seconds = time.monotonic() - begun
         raise _interrupt(f"stopped by you after {seconds:.1f} s (job {job.id})")
+
+
+@contextlib.contextmanager
+def _presses_stop(job: Job) -> Iterator[list[int]]:
+    """Let interrupts stop *job* instead of raising in the midst of anything.
+
+    Yields:
+        A list with an entry for each interrupt so far.
+    """
+    presses: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield presses  # only the main thread is ever interrupted
+        return
+
+    def press(number: int, _: FrameType | None) -> None:
+        step = _STEPS[min(len(presses), len(_STEPS) - 1)]
+        presses.append(number)
+        if job.running is not None:
+            job.running.interrupt(step)
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield presses
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager

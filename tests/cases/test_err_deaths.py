@@ -148,7 +148,7 @@ def test_err_13_an_unknown_backend_costs_one_line(shared_kernel: Kernel) -> None
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ("--rdzv_backend c10d --rdzv_conf store_type=nosuch", "nosuch"),
+        ("--rdzv_backend c10d --rdzv_conf store_type=nosuch", "store type"),
         ("--rdzv_backend etcd --rdzv_endpoint 127.0.0.1:29644", "etcd"),
     ],
 )
@@ -172,12 +172,12 @@ def test_err_17_input_is_refused_at_once(shared_kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize(
-    "call", ["breakpoint()", "import pdb; pdb.set_trace()", "%debug x"]
+    "call", ["breakpoint()", "import pdb; pdb.set_trace()"]
 )
 def test_err_17_a_debugger_never_waits(shared_kernel: Kernel, call: str) -> None:
     cell = shared_kernel.run(f"%%torchrun --nproc_per_node 1\nx = 1\n{call}\ny = 2")
     assert cell.error is not None
-    assert "pdb" in cell.error.traceback
+    assert "debugger" in cell.error.evalue
 
 
 def test_err_17_reading_stdin_says_why_there_is_none(shared_kernel: Kernel) -> None:

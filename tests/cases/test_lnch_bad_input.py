@@ -19,9 +19,9 @@ _CELL = "%%torchrun --nproc_per_node 2 --out x\nx = 1; print('ran')"
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("--nproc_per_node", "--nproc_per_node"),
-        ("--nproc_per_node 2 --max_restarts -1", "--max_restarts"),
-        ("--nproc_per_node 2 --max_restarts some", "--max_restarts"),
+        ("--nproc_per_node", "--nproc-per-node"),
+        ("--nproc_per_node 2 --max_restarts -1", "--max-restarts"),
+        ("--nproc_per_node 2 --max_restarts some", "--max-restarts"),
         ("--nproc_per_node 2 --timeout soon", "--timeout"),
         ("--nproc_per_node 2 --timeout 0", "--timeout"),
         ("--nproc_per_node 2 --show-ranks 2", "rank 2"),
@@ -34,7 +34,7 @@ _CELL = "%%torchrun --nproc_per_node 2 --out x\nx = 1; print('ran')"
         ("--rdzv_endpoint localhost:0", "free"),
         ("--rdzv_backend c10d --master-port 29500", "--master-port"),
         ("--start_method wish", "fork"),
-        ("--monitor_interval often", "--monitor_interval"),
+        ("--monitor_interval often", "--monitor-interval"),
     ],
 )
 def test_lnch_a_wrong_option_costs_one_line(
@@ -144,8 +144,8 @@ def test_lnch_a_kernel_without_file_descriptors_recovers(kernel: Kernel) -> None
     )
     cell = kernel.run(_CELL)
     kernel.ok("resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))")
-    assert cell.error is not None
-    assert cell.error.ename in {"UsageError", "LaunchError"}, cell.text
-    assert "nbtune/" not in cell.error.traceback
+    assert "Too many open files" in cell.text
+    assert "nbtune/" not in cell.text
+    assert len(cell.text.strip().splitlines()) <= 3
     kernel.ok(_CELL)
     assert kernel.value("x") == 1

@@ -9,6 +9,7 @@ from nbtune.options import Options, Table, load_table, parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 
 class Read(Protocol):
@@ -23,9 +24,15 @@ class Read(Protocol):
 
 
 @pytest.fixture(scope="session")
-def table(tmp_path_factory) -> Table:
+def cache(tmp_path_factory) -> Path:
+    """A folder with the table of this torch, once that was asked for."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="session")
+def table(cache) -> Table:
     """The options of the torch that is installed here, from its own parser."""
-    return load_table(tmp_path_factory.mktemp("cache"), sys.executable)
+    return load_table(cache, sys.executable)
 
 
 @pytest.fixture

@@ -32,10 +32,10 @@ def test_a_notebook_variable_comes_before_the_environment():
 def test_a_name_that_nobody_has_is_named():
     with pytest.raises(OptionError, match="`nope` is not a notebook variable"):
         FILLER.variable("nope")
-    with pytest.raises(OptionError, match="^`nope` is not a notebook variable$"):
+    with pytest.raises(OptionError, match=r"^`nope` is not a notebook variable$"):
         FILLER.expression("nope")
     with pytest.raises(
-        OptionError, match="`b` is not a notebook variable, in {n \\+ b}"
+        OptionError, match=r"`b` is not a notebook variable, in {n \+ b}"
     ):
         FILLER.expression("n + b")
 

@@ -83,7 +83,7 @@ def test_an_option_that_a_later_torch_has_too_is_torchs():
     ("word", "near"),
     [
         ("--nproc_per_nod3", "--nproc-per-node"),
-        ("--max-restart=1=", "--max-restarts"),
+        ("--max-restartz=1", "--max-restarts"),
         ("--restarts", "--max-restarts"),
         ("--port", "--master-port"),
         ("--NPROC_PER_NODE", "--nproc-per-node"),
@@ -93,9 +93,6 @@ def test_an_option_that_a_later_torch_has_too_is_torchs():
     ],
 )
 def test_an_unknown_option_is_refused_with_near_matches(grammar, word, near):
-    if word == "--max-restart=1=":
-        assert grammar.read([word], Level.LINE)["max_restarts"].value == "1="
-        return
     with pytest.raises(OptionError, match=f"there is no option .*{near}"):
         grammar.read([word, "1"], Level.LINE)
 
@@ -167,10 +164,12 @@ def test_any_words_give_options_or_one_line_of_error(grammar):
             "".join(source.choices(parts, k=source.randrange(5)))
             for _ in range(source.randrange(4))
         ]
+        message = ""
         try:
             grammar.read(words, Level.LINE)
         except OptionError as error:
-            assert "\n" not in str(error)
+            message = str(error)
+        assert "\n" not in message
 
 
 def test_environment_defaults_are_read_by_torchs_names(grammar):

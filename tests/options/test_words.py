@@ -51,11 +51,13 @@ def test_any_line_gives_words_or_one_line_of_error():
     letters = "a1 -'\"\\{}$#=,:.[]()\n"
     for _ in range(3000):
         line = "".join(source.choices(letters, k=source.randrange(16)))
+        message = "none"
         try:
             assert all(isinstance(word, str) for word in split(line, a=1))
         except OptionError as error:
-            assert str(error)
-            assert "\n" not in str(error)
+            message = str(error)
+        assert message
+        assert "\n" not in message
 
 
 @pytest.mark.parametrize("line", ["--name it's", '--name "x', "'", '"', "a'b' '"])
@@ -145,9 +147,7 @@ def test_an_empty_lone_placeholder_is_no_word():
     assert split(line, x=False, e="") == ["", "--role="]
 
 
-@pytest.mark.parametrize(
-    "line", ["{n", "{'}", "${n", "{n:{2}", '"{n"', "{[}", "{d['a}"]
-)
+@pytest.mark.parametrize("line", ["{n", "{'}", "${n", "{n:{2}", '"{n"', "{d['a}"])
 def test_a_brace_that_is_not_closed_is_named(line):
     with pytest.raises(OptionError, match="a brace is never closed"):
         split(line, n=2)
