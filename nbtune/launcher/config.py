@@ -66,7 +66,8 @@ def _parse(spec: LaunchSpec) -> argparse.Namespace:
     names = [name for name in os.environ if name.startswith("PET_")]
     taken = {name: os.environ.pop(name) for name in names}
     try:
-        return parse_args([*spec.argv, "cell"])
+        args: argparse.Namespace = parse_args([*spec.argv, "cell"])
+        return args
     finally:
         os.environ.update(taken)
 

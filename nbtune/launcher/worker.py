@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import faulthandler
 import logging
@@ -196,4 +197,6 @@ def _tear_down() -> None:
 def _leave(out: streams.Streams) -> None:
     """What the interpreter does at exit and a forked process does not."""
     atexit._run_exitfuncs()  # noqa: SLF001 - a forked process never gets there
-    out.flush()
+    # On a full disk: the cell's own print has raised, an end must still be an end.
+    with contextlib.suppress(OSError):
+        out.flush()

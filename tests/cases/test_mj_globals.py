@@ -48,8 +48,10 @@ def watched(shared_kernel: Kernel) -> Kernel:
 
 
 def _changes(kernel: Kernel) -> dict[str, object]:
+    # In a cell again: between cells IPython has other hooks.
+    kernel.ok("after = look()")
     return kernel.value(
-        "{k: (before[k], v) for k, v in look().items() if v != before[k]}"
+        "{k: (before[k], v) for k, v in after.items() if v != before[k]}"
     )
 
 
