@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import os
 import re
 from pathlib import Path
 
+import IPython.core.error
 import nbformat
 import pytest
 
 import nbtune
 from nbtune import errors
 from nbtune.job import Home, Job
+from nbtune.launcher.monitor import GRACE
 from nbtune.options.own import OWN
 from nbtune.supervisor.ladder import WAITS, Step
 
@@ -73,7 +76,8 @@ def test_the_readme_names_only_what_nbtune_has() -> None:
     named = set(re.findall(r"\bnbtune\.(\w+)", _README))
     assert [name for name in named if not hasattr(nbtune, name)] == []
     spoken = set(re.findall(r"\b([A-Z]\w+Error)\b", _README))
-    assert {name for name in spoken if not hasattr(errors, name)} == set()
+    homes = (errors, builtins, IPython.core.error)
+    assert [n for n in spoken if not any(hasattr(home, n) for home in homes)] == []
 
 
 def test_the_readme_lists_what_an_error_of_a_rank_says() -> None:
@@ -100,6 +104,12 @@ def test_the_readme_says_the_waits_of_an_interrupt() -> None:
     )
     assert f"SIGTERM after {first}" in _one_line(_README)
     assert f"SIGKILL after {second} more" in _one_line(_README)
+    assert f"SIGTERM at once and SIGKILL after {second}" in _one_line(_README)
+
+
+def test_the_readme_says_how_long_other_ranks_have_after_a_failure() -> None:
+    text = f"the others get SIGTERM at once and SIGKILL after {GRACE:.0f} s"
+    assert text in _one_line(_README)
 
 
 def test_the_readme_says_the_settings_and_their_defaults(tmp_path: Path) -> None:

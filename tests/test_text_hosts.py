@@ -199,7 +199,8 @@ def test_text_errors_and_ctrl_c_in_a_terminal(terminal: pexpect.spawn) -> None:
 
 
 def _cell(terminal: pexpect.spawn, *lines: str) -> None:
-    for line in ("%%torchrun --nproc_per_node 2", *lines):
+    # Two empty lines end a cell magic.
+    for line in ("%%torchrun --nproc_per_node 2", *lines, ""):
         terminal.sendline(line)
         terminal.expect(r"   \.\.\.: ")
     terminal.sendline("")

@@ -50,10 +50,13 @@ class RankPlace:
     @classmethod
     def of_environment(cls, folder: JobDir) -> RankPlace:
         """Read the variables that torch's agent sets."""
+        rank = int(os.environ["RANK"])
+        # LOCAL_RANK is 0 everywhere with --virtual-local-rank.
+        local_rank = rank % int(os.environ["LOCAL_WORLD_SIZE"])
         return cls(
             folder=folder,
-            rank=int(os.environ["RANK"]),
-            local_rank=int(os.environ["LOCAL_RANK"]),
+            rank=rank,
+            local_rank=local_rank,
             attempt=int(os.environ["TORCHELASTIC_RESTART_COUNT"]),
         )
 

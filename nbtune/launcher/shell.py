@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import os
 import sys
 import types
@@ -135,10 +136,8 @@ class RankShell(InteractiveShell):
         return None
 
     def render(self, error: BaseException) -> str:
-        """A traceback as IPython shows it, from the first frame of the user's on."""
-        tb = error.__traceback__
-        while tb is not None and _is_ours(tb.tb_frame.f_code.co_filename):
-            tb = tb.tb_next
+        """A traceback as IPython shows it, without frames of the shell and ours."""
+        tb = _without_ours(error.__traceback__)
         _name_cells(tb)
         if tb is None:
             syntax: Any = self.SyntaxTB  # its annotations do not fit its use
@@ -157,6 +156,18 @@ class RankShell(InteractiveShell):
 def _is_ours(filename: str) -> bool:
     """Whether a frame belongs to the shell or to this package."""
     return filename == _SHELL_FILE or filename.startswith(_PACKAGE)
+
+
+def _without_ours(tb: types.TracebackType | None) -> types.TracebackType | None:
+    kept = []
+    while tb is not None:
+        if not _is_ours(tb.tb_frame.f_code.co_filename):
+            kept.append(tb)
+        tb = tb.tb_next
+    for one, following in itertools.pairwise([*kept, None]):
+        if one is not None:
+            one.tb_next = following
+    return kept[0] if kept else None
 
 
 def _name_cells(tb: types.TracebackType | None) -> None:

@@ -12,7 +12,8 @@ import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, assert_never
+import traceback
+from typing import TYPE_CHECKING, NoReturn, assert_never
 
 from nbtune.payload import unpack
 from nbtune.record import Call, Cell, JobDir, read_spec, write_json
@@ -63,21 +64,20 @@ def main(root: Path, before: Mapping[str, str | None]) -> None:
     crash = place.folder.log(place.attempt, place.rank).crash.open("w")
     faulthandler.enable(crash)
     prepare_rank(spec, before)
-    module = new_main()
-    forking.install(module.__dict__, folder.rank(place.rank) / "workers")
     shell = make_shell(
-        module,
+        new_main(),
         colors=spec.entry.colors,
         interactivity=spec.entry.interactivity
         if isinstance(spec.entry, Cell)
         else "last_expr",
     )
+    forking.install(shell.user_ns, folder.rank(place.rank) / "workers")
+    own = os.getpid()
     error = _run(place, spec, shell)
+    if os.getpid() != own:
+        _leave_fork(out, error)
     if error is not None and not _is_polite(error):
-        happened = time.time_ns()
-        _report(place, "failing")
-        code = record_failure(place, error, _rendered(shell, error), happened)
-        _report(place, "failed")
+        code = _fail(place, shell, error)
         _leave(out)
         wait_for_peers(place, spec.nproc)
         os._exit(code)
@@ -170,6 +170,15 @@ def _run_call(
     return error
 
 
+def _fail(place: RankPlace, shell: RankShell, error: BaseException) -> int:
+    """Write the records of a failure; return the exit code."""
+    happened = time.time_ns()
+    _report(place, "failing")
+    code = record_failure(place, error, _rendered(shell, error), happened)
+    _report(place, "failed")
+    return code
+
+
 def _is_polite(error: BaseException) -> bool:
     """``sys.exit(0)`` is success."""
     return isinstance(error, SystemExit) and error.code in (None, 0)
@@ -192,6 +201,14 @@ def _tear_down() -> None:
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
             thread.join()
+
+
+def _leave_fork(out: streams.Streams, error: BaseException | None) -> NoReturn:
+    """A child that the cell forked has come to the cell's end: it is no rank."""
+    if error is not None:
+        traceback.print_exception(error)
+    _leave(out)
+    os._exit(0 if error is None else 1)
 
 
 def _leave(out: streams.Streams) -> None:

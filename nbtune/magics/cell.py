@@ -41,7 +41,8 @@ def read_request(shell: InteractiveShell, body: str, header: str) -> CellRequest
         CellSyntaxError: it does not compile.
     """
     flags = shell.compile.flags & _FUTURE_FLAGS
-    number = shell.execution_count
+    # IPython 9 has counted the running cell already, IPython 8 has not.
+    number = shell.displayhook.prompt_count
     try:
         text = read_cell(
             body,
@@ -51,6 +52,8 @@ def read_request(shell: InteractiveShell, body: str, header: str) -> CellRequest
             filename=f"Cell In[{number}]",
         )
     except SyntaxError as error:
+        # A file name that IPython shows as ``Cell In[n]``.
+        error.filename = shell.compile.cache(f"{header}\n{body}", number)
         syntax: Any = shell.SyntaxTB  # its annotations do not fit its use
         lines = syntax.structured_traceback(type(error), error, [])
         raise CellSyntaxError(error, lines) from None

@@ -46,11 +46,10 @@ class TorchrunMagics(Magics):
         """
         joined, body, lines = join_continuation(line, cell)
         header = "\n".join([f"%%torchrun {line}", *cell.splitlines()[: lines - 1]])
+        request = read_request(self._shell, body, header)
         try:
             options = self._read(joined, self.defaults)
-            if options is None:
-                return None
-            return run_request(read_request(self._shell, body, header), options)
+            return None if options is None else run_request(request, options)
         except (OptionError, CaptureError) as error:
             raise UsageError(str(error)) from None
 

@@ -23,6 +23,9 @@ def test_cell_06_line_numbers_count_the_lines_of_the_options(
         "%%torchrun --nproc_per_node 2 \\\n    --max_restarts 0\nx = 1\nboom"
     )
     assert cell.error is not None
+    assert cell.reply is not None
+    number = cell.reply["execution_count"]
+    assert f"Cell In[{number}], line 4\n" in cell.error.traceback
     assert re.search(r"-> 4 boom", cell.error.traceback)
 
 
@@ -130,7 +133,9 @@ def test_cell_13_a_syntax_error_is_found_before_the_launch(
     cell = shared_kernel.run("%%torchrun --nproc_per_node 2\nx = (1,")
     assert cell.error is not None
     assert cell.error.ename == "SyntaxError"
-    assert "line 2" in cell.error.evalue
+    assert cell.reply is not None
+    number = cell.reply["execution_count"]
+    assert f"Cell In[{number}], line 2\n" in cell.error.traceback
     assert "x = (1," in cell.error.traceback
     assert "nbtune" not in cell.error.traceback
     assert shared_kernel.jobs() == before

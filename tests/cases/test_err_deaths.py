@@ -171,9 +171,7 @@ def test_err_17_input_is_refused_at_once(shared_kernel: Kernel) -> None:
     assert re.search(r"-> 2 name = input", error.traceback)
 
 
-@pytest.mark.parametrize(
-    "call", ["breakpoint()", "import pdb; pdb.set_trace()"]
-)
+@pytest.mark.parametrize("call", ["breakpoint()", "import pdb; pdb.set_trace()"])
 def test_err_17_a_debugger_never_waits(shared_kernel: Kernel, call: str) -> None:
     cell = shared_kernel.run(f"%%torchrun --nproc_per_node 1\nx = 1\n{call}\ny = 2")
     assert cell.error is not None

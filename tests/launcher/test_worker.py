@@ -148,3 +148,15 @@ def test_spawned_ranks_work_as_well(launch):
     job = launch("print('spawned')", "--start-method", "spawn", nproc=1)
     assert job.snapshot.state is JobState.SUCCEEDED, job.log
     assert job.out(0) == "spawned\n"
+
+
+def test_a_child_that_the_cell_forks_is_no_rank(launch):
+    job = launch(
+        "import os\n"
+        "child = os.fork()\n"
+        "x = 'child' if child == 0 else os.waitpid(child, 0)[1]\n"
+        "print(x)",
+        nproc=1,
+    )
+    assert job.snapshot.state is JobState.SUCCEEDED
+    assert sorted(job.out(0).split()) == ["0", "child"]
