@@ -6,6 +6,7 @@ import builtins
 import inspect
 import os
 import re
+import sys
 from pathlib import Path
 
 import IPython.core.error
@@ -16,6 +17,7 @@ import nbtune
 from nbtune import errors
 from nbtune.job import Home, Job
 from nbtune.launcher.monitor import GRACE
+from nbtune.options import HelpRequested, load_table, parse
 from nbtune.options.own import OWN
 from nbtune.supervisor.ladder import WAITS, Step
 
@@ -59,7 +61,8 @@ def test_the_readme_has_two_commands() -> None:
     run, test = _commands()
     assert "notebooks/quickstart.ipynb" in run
     assert "pytest" in test
-    assert all("-c constraints.txt" in command for command in (run, test))
+    # The variable, unlike -c, holds for what builds the wheel as well.
+    assert all("PIP_CONSTRAINT=constraints.txt" in c for c in (run, test))
 
 
 def test_ci_runs_the_second_command_and_nothing_else() -> None:
@@ -90,6 +93,18 @@ def test_the_readme_lists_what_an_error_of_a_rank_says() -> None:
 def test_the_readme_lists_our_options() -> None:
     flags = {flag for option in OWN for flag in option.flags}
     assert {flag for flag in flags if flag not in _README} == set()
+
+
+def test_the_readme_names_only_options_that_the_help_lists(tmp_path: Path) -> None:
+    with pytest.raises(HelpRequested) as asked:
+        table = load_table(tmp_path, sys.executable)
+        parse("--help", table=table, namespace={}, environ={})
+    prose = re.sub(r"```bash\n.*?```", "", _README, flags=re.DOTALL)
+    named = set(re.findall(r"--[a-z][\w-]*", prose))
+    assert {"--out", "--nproc_per_node"} <= named
+    # Torchrun's help has the dashes of the parser, its users the other spelling too.
+    listed = set(re.findall(r"--[a-z][\w-]*", asked.value.text.replace("_", "-")))
+    assert {n for n in named if n.replace("_", "-") not in listed} <= {"--clear"}
 
 
 def test_the_readme_names_methods_that_a_job_has() -> None:

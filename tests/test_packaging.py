@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email
+import importlib.metadata
 import subprocess
 import sys
 import tomllib
@@ -10,6 +11,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import nbtune
 
@@ -41,6 +44,17 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     assert done.returncode == 0, done.stdout + done.stderr
     (path,) = folder.glob("*.whl")
     return zipfile.ZipFile(path)
+
+
+def _python(source: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", source],
+        cwd=folder,
+        env={"PYTHONPATH": str(_ROOT), "IPYTHONDIR": str(folder), "HOME": "/"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def _metadata(wheel: zipfile.ZipFile) -> email.message.Message:
@@ -81,15 +95,55 @@ def test_the_wheel_asks_for_what_the_project_declares(wheel: zipfile.ZipFile) ->
     assert sorted(extras) == ["quickstart", "test"]
 
 
-def test_every_declared_package_is_pinned() -> None:
-    project = tomllib.loads((_ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    extras = project["optional-dependencies"].values()
-    declared = [line for lines in extras for line in lines] + project["dependencies"]
+def _pins() -> dict[str, str]:
     lines = (_ROOT / "constraints.txt").read_text("utf-8").splitlines()
-    pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
-    known = {name.lower().replace("_", "-") for name in pinned}
-    assert {line.split("==")[0].split(">=")[0] for line in declared} <= known
-    assert pinned["torch"] == "2.13.0"
+    pairs = (line.split("==") for line in lines if not line.startswith("#"))
+    return {canonicalize_name(name): version for name, version in pairs}
+
+
+def _declared() -> list[Requirement]:
+    content = tomllib.loads((_ROOT / "pyproject.toml").read_text("utf-8"))
+    project = content["project"]
+    extras = project["optional-dependencies"].values()
+    lines = [*content["build-system"]["requires"], *project["dependencies"]]
+    return [Requirement(line) for line in [*lines, *(x for y in extras for x in y)]]
+
+
+def _needed_by(requirement: Requirement) -> list[Requirement]:
+    """What an installed package asks for, on this machine."""
+    lines = importlib.metadata.requires(requirement.name) or []
+    return [
+        needed
+        for needed in map(Requirement, lines)
+        if needed.marker is None
+        or any(
+            needed.marker.evaluate({"extra": extra})
+            for extra in ("", *requirement.extras)
+        )
+    ]
+
+
+def test_everything_that_is_installed_is_pinned() -> None:
+    pins = _pins()
+    left, seen, loose = _declared(), set(), set()
+    while left:
+        requirement = left.pop()
+        name = canonicalize_name(requirement.name)
+        # Another build of torch brings other libraries.
+        if str(requirement) in seen or name.startswith(("nvidia-", "cuda-")):
+            continue
+        seen.add(str(requirement))
+        if name not in pins:
+            loose.add(name)
+        left += _needed_by(requirement)
+    assert loose == set()
+
+
+def test_the_pins_fit_what_the_project_declares() -> None:
+    pins = _pins()
+    assert pins["torch"] == "2.13.0"
+    unfit = [r for r in _declared() if not r.specifier.contains(pins[r.name])]
+    assert unfit == []
 
 
 @pytest.mark.parametrize("way", _LOAD)
@@ -99,15 +153,27 @@ def test_loading_is_quiet_and_imports_nothing_heavy(tmp_path: Path, way: str) ->
         f"heavy = [name for name in {_HEAVY} if name in sys.modules]\n"
         "sys.exit(f'imported: {heavy}' if heavy else 0)"
     )
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", check],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(_ROOT), "IPYTHONDIR": str(tmp_path), "HOME": "/"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = _python(check, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_extension_can_be_unloaded_and_loaded_again(tmp_path: Path) -> None:
+    source = (
+        f"{_LOAD['load_ext']}\n"
+        "def names():\n"
+        "    kinds = shell.magics_manager.magics.values()\n"
+        "    return sorted(n for kind in kinds for n in kind if 'torchrun' in n)\n"
+        "for step in ('reload_ext', 'unload_ext', 'load_ext'):\n"
+        "    shell.run_line_magic(step, 'nbtune')\n"
+        "    print(step, *names())\n"
+    )
+    done = _python(source, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "reload_ext torchrun torchrun_defaults",
+        "unload_ext",
+        "load_ext torchrun torchrun_defaults",
+    ]
 
 
 def test_every_public_name_is_there() -> None:
