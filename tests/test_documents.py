@@ -7,11 +7,13 @@ import inspect
 import os
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import IPython.core.error
 import nbformat
 import pytest
+from packaging.requirements import Requirement
 
 import nbtune
 from nbtune import errors
@@ -23,6 +25,8 @@ from nbtune.supervisor.ladder import WAITS, Step
 
 _ROOT = Path(__file__).parents[1]
 _README = (_ROOT / "README.md").read_text("utf-8")
+_CONTRIBUTING = (_ROOT / "CONTRIBUTING.md").read_text("utf-8")
+_PROJECT = tomllib.loads((_ROOT / "pyproject.toml").read_text("utf-8"))
 _CI = _ROOT / ".ci" / "run"
 _DOCUMENTS = sorted(_ROOT.glob("*.md"))
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -96,8 +100,8 @@ def test_the_readme_lists_our_options() -> None:
 
 
 def test_the_readme_names_only_options_that_the_help_lists(tmp_path: Path) -> None:
+    table = load_table(tmp_path, sys.executable)
     with pytest.raises(HelpRequested) as asked:
-        table = load_table(tmp_path, sys.executable)
         parse("--help", table=table, namespace={}, environ={})
     prose = re.sub(r"```bash\n.*?```", "", _README, flags=re.DOTALL)
     named = set(re.findall(r"--[a-z][\w-]*", prose))
@@ -132,6 +136,23 @@ def test_the_readme_says_the_settings_and_their_defaults(tmp_path: Path) -> None
     text = _one_line(_README)
     assert f"`NBTUNE_KEEP_JOBS` ({home.keep_jobs})" in text
     assert f"`NBTUNE_KEEP_MB` ({home.keep_bytes // 1_000_000})" in text
+
+
+def test_contributing_shows_the_rooms_in_the_order_that_is_checked() -> None:
+    contract = _PROJECT["tool"]["importlinter"]["contracts"][0]
+    drawn = re.search(r"```\n(magics.*?)```", _CONTRIBUTING, re.DOTALL)
+    assert drawn is not None
+    assert [room.strip() for room in drawn[1].split("->")] == contract["layers"]
+
+
+def test_contributing_has_a_reason_for_each_dependency() -> None:
+    project = _PROJECT["project"]
+    extras = project["optional-dependencies"].values()
+    lines = [*project["dependencies"], *(line for extra in extras for line in extra)]
+    declared = {Requirement(line).name for line in lines}
+    rows = re.findall(r"^\| ([a-z][\w, -]*) \|", _CONTRIBUTING, re.MULTILINE)
+    reasoned = {name for row in rows for name in row.split(", ")} - {"package"}
+    assert reasoned == declared
 
 
 def test_the_quickstart_is_stored_without_outputs() -> None:

@@ -122,6 +122,7 @@ def test_each_module_of_the_package_says_what_it_is_for() -> None:
     ids=["ruff", "ruff-format", "mypy", "import-linter"],
 )
 @pytest.mark.slow
+@pytest.mark.timeout(300)  # mypy reads torch's types, for minutes on a busy machine
 def test_the_tools_find_nothing(words: tuple[str, ...]) -> None:
     done = _tool(*words)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 import os
@@ -18,7 +19,7 @@ from traitlets import Type
 from traitlets.config import Config
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 __all__ = ["RankShell", "make_shell", "new_main"]
 
@@ -98,6 +99,16 @@ class RankShell(InteractiveShell):
 
     def atexit_operations(self) -> None:
         """Nothing to save; clearing the namespace would only take time."""
+
+    @contextlib.contextmanager
+    def _tee(self, channel: str) -> Iterator[None]:
+        """Let the streams be: IPython keeps all that a cell writes in memory.
+
+        It does so with a function of its own around every single write, which
+        makes printing many times slower.
+        """
+        del channel
+        yield
 
     async def run_code(
         self, code_obj: object, result: object = None, *, async_: bool = False

@@ -2,12 +2,15 @@
 
 Run ``python -m tests.benchmarks.launch_cold`` in the root of the repository. A real
 kernel runs the cell, with a fresh launcher each time; torchrun runs the same body.
-The clock stops when whoever started the job has read a line of each rank. One run
+Each rank puts the time into its line: the first figure is from the start until both
+have printed, the second until whoever started the job has read both lines. One run
 of both is not counted: it reads the files into memory, and torchrun's options once.
 """
 
 from __future__ import annotations
 
+import re
+import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -16,12 +19,16 @@ from tests.benchmarks.turns import by_turns, notebook, parser, report, torchrun
 from tests.kernels import Kernel
 
 _BODIES = {
-    "torch": "import os, torch\nprint('up', os.environ['RANK'], flush=True)",
-    "print": "import os\nprint('up', os.environ['RANK'], flush=True)",
-    "gloo": "import torch.distributed as dist\ndist.init_process_group('gloo')\n"
-    "print('up', dist.get_rank(), flush=True)\ndist.destroy_process_group()",
+    "torch": "import os, time, torch\n"
+    "print('up', os.environ['RANK'], time.time(), flush=True)",
+    "print": "import os, time\n"
+    "print('up', os.environ['RANK'], time.time(), flush=True)",
+    "gloo": "import time, torch.distributed as dist\ndist.init_process_group('gloo')\n"
+    "print('up', dist.get_rank(), time.time(), flush=True)\n"
+    "dist.destroy_process_group()",
 }
-_LINES = ("up 0", "up 1")
+_LINE = re.compile(r"up (\d) ([\d.]+)\n")
+_RANKS = {"0", "1"}
 
 
 def main() -> None:
@@ -35,33 +42,45 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, notebook() as kernel:
         script = Path(name) / "body.py"
         script.write_text(body)
-        times = by_turns(
-            lambda: _cell(kernel, body), lambda: _script(script), given.tries
+        ours, theirs = by_turns(
+            lambda: _cell(kernel, body), lambda: _script(script), given.rounds
         )
-    report(f"first line of both ranks ({given.body})", "torchrun --standalone", *times)
+    for index, what in enumerate(("printed", "read")):
+        report(
+            f"first line of both ranks {what} ({given.body})",
+            "torchrun --standalone",
+            [times[index] for times in ours],
+            [times[index] for times in theirs],
+        )
 
 
-def _cell(kernel: Kernel, body: str) -> float:
-    start = time.perf_counter()
+def _cell(kernel: Kernel, body: str) -> tuple[float, float]:
+    start = time.time()
     handle = kernel.start(f"%%torchrun --nproc_per_node 2\n{body}")
-    for line in _LINES:
-        kernel.wait_for_output(handle, line)
-    seconds = time.perf_counter() - start
+    for rank in sorted(_RANKS):
+        kernel.wait_for_output(handle, f"up {rank}")
+    read = time.time() - start
     assert handle.wait().error is None, handle.cell.text
-    return seconds
+    return _printed(handle.cell.text) - start, read
 
 
-def _script(script: Path) -> float:
-    start = time.perf_counter()
-    process = torchrun(script, script.with_name("stderr"))
+def _script(script: Path) -> tuple[float, float]:
+    start = time.time()
+    process = torchrun(script, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert process.stdout is not None
-    missing = set(_LINES)
-    while missing and (line := process.stdout.readline()):
-        missing.discard(line.strip())
-    seconds = time.perf_counter() - start
+    text = ""
+    while {rank for rank, _ in _LINE.findall(text)} != _RANKS:
+        line = process.stdout.readline()
+        assert line, f"torchrun ended without both lines:\n{text}"
+        text += line
+    read = time.time() - start
     process.communicate()
-    assert not missing, script.with_name("stderr").read_text()
-    return seconds
+    return _printed(text) - start, read
+
+
+def _printed(text: str) -> float:
+    """When the later rank has printed its line."""
+    return max(float(when) for _, when in _LINE.findall(text))
 
 
 if __name__ == "__main__":

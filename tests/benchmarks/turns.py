@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tests.kernels import Kernel
 
@@ -19,13 +19,18 @@ if TYPE_CHECKING:
 
 __all__ = ["by_turns", "notebook", "parser", "report", "torchrun"]
 
+# Compiled modules are kept, and a file is buffered, as by default.
+_UNSET = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
+
+T = TypeVar("T")
+
 
 def parser(description: str | None) -> argparse.ArgumentParser:
     """A parser that knows how often to measure."""
     words = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    words.add_argument("--tries", type=int, default=7, help="5 or more, default 7")
+    words.add_argument("--rounds", type=int, default=7, help="5 or more, default 7")
     return words
 
 
@@ -33,7 +38,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
 def notebook() -> Iterator[Kernel]:
     """A real kernel with nbtune loaded, and a home of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        kernel = Kernel(Path(folder))
+        kernel = Kernel(Path(folder), env=dict.fromkeys(_UNSET))
         try:
             kernel.ok("%load_ext nbtune")
             yield kernel
@@ -41,23 +46,23 @@ def notebook() -> Iterator[Kernel]:
             kernel.stop()
 
 
-def torchrun(script: Path, log: Path) -> subprocess.Popen[str]:
-    """``torchrun --standalone`` with two ranks, its stderr in *log*."""
+def torchrun(script: Path, *, stdout: int, stderr: int) -> subprocess.Popen[str]:
+    """``torchrun --standalone`` with two ranks."""
     run = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    with log.open("w") as errors:
-        return subprocess.Popen(
-            [*run, "--nproc_per_node", "2", os.fspath(script)],
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        )
+    return subprocess.Popen(
+        [*run, "--nproc_per_node", "2", os.fspath(script)],
+        stdout=stdout,
+        stderr=stderr,
+        text=True,
+        env={name: text for name, text in os.environ.items() if name not in _UNSET},
+    )
 
 
 def by_turns(
-    ours: Callable[[], float], theirs: Callable[[], float], tries: int
-) -> tuple[list[float], list[float]]:
-    """Measure each *tries* times, after a first time that does not count."""
-    pairs = [(ours(), theirs()) for _ in range(tries + 1)][1:]
+    ours: Callable[[], T], theirs: Callable[[], T], rounds: int
+) -> tuple[list[T], list[T]]:
+    """Measure each *rounds* times, after a first time that does not count."""
+    pairs = [(ours(), theirs()) for _ in range(rounds + 1)][1:]
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 _ROOT = Path(nbtune.__file__).parents[1]
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
-pytestmark = [pytest.mark.notebook, pytest.mark.slow]
+# The first test waits for the whole notebook.
+pytestmark = [pytest.mark.notebook, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
