@@ -32,6 +32,7 @@ _UNSET = re.compile(
     r"|PYTEST_.*)"
 )
 # Not torchinductor_<user>: a cache that torch keeps for good, here as elsewhere.
+_tables: dict[str, bytes] = {}
 _LEFT_BY_US = re.compile(r"(nbtune|torch(?!inductor_)|pymp).*")
 
 
@@ -77,6 +78,7 @@ class Kernel:
         self._short = Path(tempfile.mkdtemp(prefix="k"))
         self.temp = self._short / "t"
         self.temp.mkdir()
+        self._lend_tables()
         self._mark = uuid.uuid4().hex
         self._shm = set(os.listdir("/dev/shm"))
         self._cells: dict[str, Cell] = {}
@@ -97,6 +99,17 @@ class Kernel:
         self._client = self._manager.blocking_client()
         self._client.start_channels()
         self._client.wait_for_ready(timeout=60)
+
+    def _lend_tables(self) -> None:
+        """Read torchrun's options once for all kernels: it imports torch."""
+        for name, data in _tables.items():
+            (self.home / "cache").mkdir(parents=True, exist_ok=True)
+            (self.home / "cache" / name).write_bytes(data)
+
+    def _take_tables(self) -> None:
+        if not _tables and (self.home / "cache").is_dir():
+            for path in (self.home / "cache").iterdir():
+                _tables[path.name] = path.read_bytes()
 
     def _environ(self, changes: dict[str, str | None]) -> dict[str, str]:
         source = str(Path(nbtune.__file__).parents[1])
@@ -210,6 +223,7 @@ class Kernel:
 
     def stop(self) -> list[str]:
         """Kill the kernel and return what it has left behind, in words."""
+        self._take_tables()
         problems = []
         if self.alive:
             children = psutil.Process(self.pid).children()

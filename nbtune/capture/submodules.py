@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["submodules_used"]
 
@@ -32,9 +32,9 @@ def submodules_used(source: str, roots: Mapping[str, object]) -> dict[str, Modul
         if isinstance(node, ast.Attribute)
     }
     prefixes = tuple(
-        f"{value.__name__}."
-        for value in roots.values()
-        if isinstance(value, ModuleType) and hasattr(value, "__path__")
+        f"{module.__name__}."
+        for module in _modules(roots)
+        if hasattr(module, "__path__")
     )
     found = {}
     for name, module in list(sys.modules.items()):
@@ -42,3 +42,10 @@ def submodules_used(source: str, roots: Mapping[str, object]) -> dict[str, Modul
         if prefix and used.issuperset(name.removeprefix(prefix).split(".")):
             found[name] = module
     return found
+
+
+def _modules(roots: Mapping[str, object]) -> Iterator[ModuleType]:
+    for value in roots.values():
+        # isinstance alone asks the value, whose code may do anything.
+        if issubclass(type(value), ModuleType) and isinstance(value, ModuleType):
+            yield value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import time
 from typing import TYPE_CHECKING
@@ -109,7 +108,6 @@ class Job:
             ended = self._running.wait(timeout)
             if ended:
                 self._running, self._ended = None, True
-                shutil.rmtree(self.folder.payload, ignore_errors=True)
             return ended
         if self._ended:
             return True

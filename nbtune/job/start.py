@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nbtune.capture import capture_call, capture_cell
-from nbtune.errors import CaptureError
+from nbtune.errors import CaptureError, OptionError
 from nbtune.options import load_table, parse
 from nbtune.process import start
 from nbtune.record import Call, Cell, LaunchSpec, write_spec
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nbtune.capture import CellText
     from nbtune.options import Options
     from nbtune.payload import Packed
+    from nbtune.process import Running
     from nbtune.record import JobDir
 
 __all__ = ["CellRequest", "launch", "pack_cell", "read_options", "start_cell"]
@@ -139,6 +140,11 @@ def launch(
         OptionError: an option is wrong.
         CaptureError: a value cannot travel.
     """
+    if not callable(fn):
+        raise OptionError(f"launch needs a function, not a {type(fn).__name__}")
+    refused = {"dry_run", "help", "out", "show_ranks"} & options.keys()
+    if refused:
+        raise OptionError(f"launch has no option {refused.pop()}: it is for cells")
     namespace = sys.modules["__main__"].__dict__
     words = _words({"nproc_per_node": nproc_per_node, **options})
     parsed = read_options(words, namespace=namespace)
@@ -156,18 +162,23 @@ def _start(
     namespace: dict[str, object],
 ) -> tuple[Job, Packed]:
     home = Home.of_environment(os.environ)
+    home.prune()
     folder = home.new_job()
+    running: Running | None = None
     try:
         packed = _pack(folder, pack)
         _link_logs(folder, options)
         environ = {**os.environ, **options.env}
         write_spec(folder.spec, _spec(entry, options, environ))
         running = start(folder, executable=sys.executable, environ=environ)
+        classes = packed.classes
+        job = Job(folder, running=running, namespace=namespace, classes=classes)
     except BaseException:
+        if running is not None:
+            running.interrupt("K")
+            running.wait()
         shutil.rmtree(folder.root, ignore_errors=True)
         raise
-    home.prune()
-    job = Job(folder, running=running, namespace=namespace, classes=packed.classes)
     return job, packed
 
 
@@ -191,7 +202,12 @@ def _link_logs(folder: JobDir, options: Options) -> None:
     """Let the logs lie where ``--log-dir`` says, with the job's id for a name."""
     if options.log_dir:
         target = os.path.join(options.log_dir, folder.id)  # noqa: PTH118 - a str option
-        os.mkdir(target, 0o700)  # noqa: PTH102 - the same
+        try:
+            os.makedirs(target, 0o700)  # noqa: PTH103 - the same
+        except OSError as error:
+            raise OptionError(
+                f"--log-dir: {target} cannot be made, {error.strerror}"
+            ) from error
         folder.logs.symlink_to(target)
 
 
@@ -206,7 +222,7 @@ def _spec(
         nproc=options.nproc,
         name=options.name,
         loopback_port=options.loopback_port,
-        cwd=os.getcwd(),  # noqa: PTH109 - a str for JSON
+        cwd=_working_folder(),
         sys_path=tuple(os.path.abspath(entry) for entry in sys.path),  # noqa: PTH100 - the same
         env=dict(options.env),
         user_error_file=os.path.abspath(error_file) if error_file else "",  # noqa: PTH100 - the same
@@ -216,6 +232,15 @@ def _spec(
         warning_filters=_warning_filters(),
         log_level=root.level if root.handlers else 0,
     )
+
+
+def _working_folder() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109 - a str for JSON
+    except FileNotFoundError as error:
+        raise OptionError(
+            "the working directory is gone; change to another one with %cd"
+        ) from error
 
 
 def _warning_filters() -> tuple[tuple[str, str, str, str, int], ...]:

@@ -46,6 +46,7 @@ class RankPlace:
     rank: int
     local_rank: int
     attempt: int
+    pid: int
 
     @classmethod
     def of_environment(cls, folder: JobDir) -> RankPlace:
@@ -58,6 +59,7 @@ class RankPlace:
             rank=rank,
             local_rank=local_rank,
             attempt=int(os.environ["TORCHELASTIC_RESTART_COUNT"]),
+            pid=os.getpid(),
         )
 
 
@@ -75,7 +77,8 @@ def record_failure(
     Returns:
         The exit code that the process should end with.
     """
-    name, message, code = type(error).__name__, _text(error), 1
+    name, text, code = type(error).__name__, _text(error), 1
+    message = text
     if isinstance(error, SystemExit):
         code, message = _exit_status(error)
     log = place.folder.log(place.attempt, place.rank)
@@ -92,7 +95,7 @@ def record_failure(
         error_file=os.fspath(log.error),
     )
     write_failure(log.failure, failure)
-    line = f"{name}: {message}"
+    line = f"{name}: {text}"
     write_json(log.error, torch_record(line, failure.plain_traceback, time_ns))
     return code
 

@@ -48,6 +48,10 @@ class Monitor:
     Args:
         folder: the job's folder, where each rank reports its pid.
         journal: where the events go.
+
+    Attributes:
+        left: ranks that ended with exit code 0 in the midst of their code, which
+            torch's agent would wait for without end.
     """
 
     def __init__(self, folder: JobDir, journal: Journal) -> None:
@@ -55,6 +59,8 @@ class Monitor:
         self._journal = journal
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
+        self._main = threading.get_ident()
+        self.left: list[int] = []
 
     def attempt_starts(self, envs: dict[int, dict[str, str]]) -> None:
         """Begin with a new attempt; called just before its ranks start."""
@@ -122,7 +128,14 @@ class Monitor:
             self._journal.write(
                 RankExited(time_ns=now, attempt=attempt, rank=one.rank, exitcode=code)
             )
+        if code == 0 and not self._finished(attempt, one.rank):
+            self.left.append(one.rank)
+            signal.pthread_kill(self._main, signal.SIGTERM)
         return code != 0
+
+    def _finished(self, attempt: int, rank: int) -> bool:
+        status = read_json(self._folder.status(rank)) or {}
+        return status.get("state") == "finished" and status.get("attempt") == attempt
 
     def _stopped(self, attempt: int, rank: int, number: int) -> None:
         now = time.time_ns()

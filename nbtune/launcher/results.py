@@ -1,6 +1,7 @@
 """What a rank gives back: the values asked for, each packed on its own account."""
 
 from __future__ import annotations
+import __future__
 
 import types
 from dataclasses import dataclass, field
@@ -69,7 +70,13 @@ def write_values(
     """Pack *values*; return what cannot come back, with the reason for each."""
     folder = place.folder.results(place.rank)
     folder.mkdir(parents=True, exist_ok=True)
-    packed = pack(values, folder, namespace=namespace, follow=False, known=known)
+    try:
+        packed = pack(values, folder, namespace=namespace, follow=False, known=known)
+    except OSError as error:
+        # What was written goes first: the report itself needs room.
+        for path in folder.iterdir():
+            path.unlink()
+        return dict.fromkeys(values, f"{error.strerror or error} in {folder}")
     return {problem.name: problem.culprit for problem in packed.problems}
 
 
@@ -83,4 +90,5 @@ def write_shown(place: RankPlace, shell: RankShell) -> None:
 def _is_definition(value: object) -> bool:
     """Imports, functions and classes: nobody misses them in the notebook."""
     kinds = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)
-    return isinstance(value, kinds)
+    # Not isinstance: it asks the value, whose code may do anything.
+    return issubclass(type(value), (*kinds, __future__._Feature))  # noqa: SLF001 - what its imports bind

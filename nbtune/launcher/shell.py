@@ -11,7 +11,14 @@ import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from IPython.core import interactiveshell
+# The unused ones are imported when a shell is made: once, not in every rank.
+from IPython.core import (
+    application,  # noqa: F401
+    completer,  # noqa: F401
+    completerlib,  # noqa: F401
+    interactiveshell,
+    oinspect,  # noqa: F401
+)
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
@@ -122,7 +129,8 @@ class RankShell(InteractiveShell):
 
     def showtraceback(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - IPython's
         """Print nested ones alone: the cell's own error is recorded instead."""
-        if self._depth > 1:
+        of_cell = {"running_compiled_code", "exception_only"} & kwargs.keys()
+        if self._depth > 1 or not of_cell:
             super().showtraceback(*args, **kwargs)
 
     def showsyntaxerror(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - IPython's

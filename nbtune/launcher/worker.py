@@ -25,7 +25,7 @@ from .shell import make_shell, new_main
 from .surroundings import prepare_rank, restore_torch_logs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from nbtune.payload import Unpacked
@@ -72,9 +72,15 @@ def main(root: Path, before: Mapping[str, str | None]) -> None:
         else "last_expr",
     )
     forking.install(shell.user_ns, folder.rank(place.rank) / "workers")
-    own = os.getpid()
+    with _polite_exit():
+        _work(place, spec, shell, out)
+
+
+def _work(
+    place: RankPlace, spec: LaunchSpec, shell: RankShell, out: streams.Streams
+) -> None:
     error = _run(place, spec, shell)
-    if os.getpid() != own:
+    if os.getpid() != place.pid:
         _leave_fork(out, error)
     if error is not None and not _is_polite(error):
         code = _fail(place, shell, error)
@@ -84,6 +90,28 @@ def main(root: Path, before: Mapping[str, str | None]) -> None:
     _report(place, "finished")
     _tear_down()
     _leave(out)
+
+
+@contextlib.contextmanager
+def _polite_exit() -> Iterator[None]:
+    """Let ``os._exit(0)`` in the user's code end the rank as ``sys.exit(0)`` does.
+
+    torch's agent waits for ever for a rank that ends well without returning.
+    """
+    exit_at_once, own = os._exit, os.getpid()
+
+    def leave(status: int) -> NoReturn:
+        main = threading.current_thread() is threading.main_thread()
+        if status == 0 and main and os.getpid() == own:
+            raise SystemExit(0)
+        exit_at_once(status)
+
+    os._exit = leave
+    try:
+        yield
+    finally:
+        # The process itself ends with it.
+        os._exit = exit_at_once
 
 
 def _own_process() -> None:
@@ -112,8 +140,8 @@ def _run(place: RankPlace, spec: LaunchSpec, shell: RankShell) -> BaseException 
     namespace = shell.user_ns
     try:
         loaded = unpack(place.folder.payload, namespace=namespace)
-    except Exception as error:  # noqa: BLE001 - user classes run while unpacking
-        return error
+    except BaseException as error:  # noqa: BLE001 - user classes run while unpacking
+        return PayloadError(f"the values could not be loaded: {error!r}")
     for name, reason in loaded.failures.items():
         return PayloadError(f"could not load `{name}`: {reason} ({sys.executable})")
     for file, number in loaded.numbers.items():
@@ -141,7 +169,7 @@ def _run_cell(
     shell.compile.flags |= cell.future_flags
     assigned = Assigned(namespace)
     error = shell.run_source(cell.source)
-    if error is not None and not _is_polite(error):
+    if os.getpid() != place.pid or (error is not None and not _is_polite(error)):
         return error
     wanted = cell.out_all
     if place.rank == 0:
@@ -162,7 +190,7 @@ def _run_call(
         box["return"] = function(*args, **kwargs)  # type: ignore[operator,misc,arg-type] # the user's objects
 
     error = shell.run_call(call)
-    if error is None:
+    if error is None and os.getpid() == place.pid:
         known = {kind: key for key, kind in loaded.classes.items()}
         left_out = write_values(place, box, shell.user_ns, known)
         report = {"missing": [], "left_out": left_out, "stayed": []}

@@ -15,12 +15,20 @@ from nbtune.job import (
     shown_text,
     start_cell,
 )
-from nbtune.view import TextResult, TextView, follow, plan_text, short_interrupt
+from nbtune.view import (
+    TextResult,
+    TextView,
+    ended_on_error,
+    follow,
+    plan_text,
+    short_interrupt,
+)
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbtune.options import Options
+    from nbtune.payload import Packed
 
 __all__ = ["read_request", "run_request"]
 
@@ -85,14 +93,12 @@ def run_request(request: CellRequest, options: Options) -> TextResult | None:
         return None
     with short_interrupt("stopped by you before the job started"):
         job, packed = start_cell(request, options)
-    size = size_line(packed)
-    notes = [f"using {note}" for note in options.notes]
-    notes += [*([size] if size else []), *packed.warnings]
-    for note in [*notes, *stale_modules(packed.modules)]:
-        sys.stdout.write(f"nbtune: {note}\n")
-    show = options.show_ranks
-    view = TextView(job.folder, show=show, out=sys.stdout, err=sys.stderr)
-    follow(job, view)
+    with ended_on_error(job):
+        for note in _notes(options, packed):
+            sys.stdout.write(f"nbtune: {note}\n")
+        show = options.show_ranks
+        view = TextView(job.folder, show=show, out=sys.stdout, err=sys.stderr)
+        follow(job, view)
     error = job.exception()
     if error is not None:
         raise error
@@ -102,3 +108,11 @@ def run_request(request: CellRequest, options: Options) -> TextResult | None:
         sys.stdout.write(f"{line}\n")
     text = shown_text(job)
     return TextResult(text) if text else None
+
+
+def _notes(options: Options, packed: Packed) -> list[str]:
+    """What to say before the first line of a rank."""
+    size = size_line(packed)
+    notes = [f"using {note}" for note in options.notes]
+    notes += [*([size] if size else []), *packed.warnings]
+    return notes + stale_modules(packed.modules)

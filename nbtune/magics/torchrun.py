@@ -17,6 +17,7 @@ from IPython.core.magic import (
 from nbtune.errors import CaptureError, OptionError
 from nbtune.job import read_options
 from nbtune.options import HelpRequested, join_continuation
+from nbtune.view import short_interrupt
 
 from .cell import read_request, run_request
 
@@ -46,9 +47,10 @@ class TorchrunMagics(Magics):
         """
         joined, body, lines = join_continuation(line, cell)
         header = "\n".join([f"%%torchrun {line}", *cell.splitlines()[: lines - 1]])
-        request = read_request(self._shell, body, header)
         try:
-            options = self._read(joined, self.defaults)
+            with short_interrupt("stopped by you before the job started"):
+                request = read_request(self._shell, body, header)
+                options = self._read(joined, self.defaults)
             return None if options is None else run_request(request, options)
         except (OptionError, CaptureError) as error:
             raise UsageError(str(error)) from None

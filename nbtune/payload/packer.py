@@ -172,7 +172,7 @@ class _Packer:
         box = [wanted.value]
         try:
             self._pickler.dump(box)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if self._frames.error is not None:
                 raise
             # Anything may be raised by the values' own code.
@@ -203,7 +203,7 @@ class _Packer:
             self._reached[wanted.name] = wanted.via
         self._queue_names(finds, wanted.name)
 
-    def _leave_out(self, wanted: _Wanted, box: object, error: Exception) -> None:
+    def _leave_out(self, wanted: _Wanted, box: object, error: BaseException) -> None:
         culprit = self._pickler.newest
         problem = describe(wanted.name, wanted.value, culprit, error, wanted.via)
         # The class of a root that failed on its class is not a second offender.
@@ -255,9 +255,11 @@ class _Packer:
 def _reference(wanted: _Wanted) -> Reference | None:
     """How to import a value that its module knows by name."""
     value: Any = wanted.value
-    if isinstance(value, types.ModuleType):
+    # Not isinstance: it asks the value, whose code may do anything.
+    kind = type(value)
+    if issubclass(kind, types.ModuleType):
         module, qualname = value.__name__, ""
-    elif isinstance(value, (types.FunctionType, type)):
+    elif issubclass(kind, (types.FunctionType, type)):
         module, qualname = value.__module__ or "", value.__qualname__
     else:
         return None
@@ -271,5 +273,6 @@ def _reference(wanted: _Wanted) -> Reference | None:
 
 
 def _is_of_a_shell(value: object) -> bool:
-    owner = value.__self__ if isinstance(value, types.MethodType) else value
+    method = type(value) is types.MethodType
+    owner = value.__self__ if method else value  # type: ignore[attr-defined] # a method has it
     return type(owner).__module__.partition(".")[0] in _SHELLS

@@ -71,7 +71,7 @@ class FrameReader:
         self._feed.position = frame.buffers
         try:
             (self.value,) = self._unpickler.load()
-        except Exception as error:  # noqa: BLE001 - constructors may raise anything
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - constructors may raise anything
             self.failures[frame.name] = f"{type(error).__name__}: {error}"
             self._after_failure(number)
             return False

@@ -96,6 +96,16 @@ class Running:
             if self._lifeline != -1:
                 os.write(self._lifeline, step.encode("ascii"))
 
+    def kill(self) -> None:
+        """End the supervisor itself with SIGKILL, and the job with it.
+
+        For a supervisor that no longer answers. The launcher and the ranks end
+        by their parent-death signals; nobody writes down how the job ended.
+        """
+        with self._lock:
+            if self._done != -1:
+                self._supervisor.kill()
+
     def _wait_for_end(self, timeout: float | None) -> bool:
         with self._lock:
             if self._done == -1:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
+import shutil
 import sys
 import traceback
 from pathlib import Path
@@ -68,5 +70,8 @@ def _supervise(folder: JobDir, module: str, done: int) -> None:
             )
         except OSError as error:
             note(f"TORCHELASTIC_ERROR_FILE cannot be written: {error}")
+    # What was sent can be large, and nobody needs it any more.
+    shutil.rmtree(folder.payload, ignore_errors=True)
     diary.end(watch.exitcode)
-    os.write(done, b".")
+    with contextlib.suppress(BrokenPipeError):  # the kernel is gone
+        os.write(done, b".")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .text import TextView
 
-__all__ = ["TextResult", "follow", "short_interrupt"]
+__all__ = ["TextResult", "ended_on_error", "follow", "short_interrupt"]
 
 _TICK = 0.05  # seconds between looks at the logs
 _STEPS = ("I", "T", "K")
@@ -37,7 +37,8 @@ def follow(job: Job, view: TextView) -> None:
     """Show the output of *job* until all its processes have ended.
 
     Every interrupt goes one step up: SIGINT, SIGTERM, SIGKILL; the supervisor
-    takes the same steps by itself after short waits.
+    takes the same steps by itself after short waits. A fourth one ends the
+    supervisor, should it be stuck, and everything with it.
 
     Raises:
         KeyboardInterrupt: the user stopped the job; it has ended.
@@ -65,16 +66,31 @@ def _presses_stop(job: Job) -> Iterator[list[int]]:
         return
 
     def press(number: int, _: FrameType | None) -> None:
-        step = _STEPS[min(len(presses), len(_STEPS) - 1)]
         presses.append(number)
-        if job.running is not None:
-            job.running.interrupt(step)
+        if job.running is None:
+            return
+        if len(presses) <= len(_STEPS):
+            job.running.interrupt(_STEPS[len(presses) - 1])
+        else:
+            job.running.kill()
 
     before = signal.signal(signal.SIGINT, press)
     try:
         yield presses
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def ended_on_error(job: Job) -> Iterator[None]:
+    """End *job* if anything is raised in here, for instance by a full disk."""
+    try:
+        yield
+    except BaseException:
+        if job.running is not None:
+            job.running.interrupt("K")
+            job.wait()
+        raise
 
 
 @contextlib.contextmanager

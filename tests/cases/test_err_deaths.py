@@ -188,8 +188,8 @@ def test_err_17_reading_stdin_says_why_there_is_none(shared_kernel: Kernel) -> N
 
 def test_err_a_job_that_runs_too_long_is_ended(shared_kernel: Kernel) -> None:
     cell = shared_kernel.run(
-        "%%torchrun --nproc_per_node 2 --timeout 6\nimport signal\nsignal.pause()"
+        "%%torchrun --nproc_per_node 2 --timeout 3\nimport signal\nsignal.pause()"
     )
     error = _failed(cell, "JobTimeoutError")
-    assert "--timeout 6 s" in error.evalue
+    assert "--timeout 3 s" in error.evalue
     assert shared_kernel.value("isinstance(__import__('sys').last_value, TimeoutError)")

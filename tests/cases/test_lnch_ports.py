@@ -36,6 +36,7 @@ def _free_port() -> int:
         return int(trial.getsockname()[1])
 
 
+@pytest.mark.slow
 def test_lnch_01_jobs_of_two_kernels_run_at_the_same_time(
     make_kernel: Callable[..., Kernel], tmp_path: Path
 ) -> None:

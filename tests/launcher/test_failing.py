@@ -14,7 +14,7 @@ def place(tmp_path):
     for rank in range(3):
         folder.rank(rank).mkdir(parents=True)
     folder.log(0, 1).root.mkdir(parents=True)
-    return RankPlace(folder=folder, rank=1, local_rank=1, attempt=0)
+    return RankPlace(folder=folder, rank=1, local_rank=1, attempt=0, pid=1)
 
 
 def record(place, error):

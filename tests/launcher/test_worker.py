@@ -160,3 +160,36 @@ def test_a_child_that_the_cell_forks_is_no_rank(launch):
     )
     assert job.snapshot.state is JobState.SUCCEEDED
     assert sorted(job.out(0).split()) == ["0", "child"]
+
+
+def test_a_rank_that_leaves_before_its_code_ends_is_a_failure(launch):
+    job = launch(
+        "import ctypes, os, time\n"
+        "if os.environ['RANK'] == '1': ctypes.CDLL(None)._exit(0)\n"
+        "time.sleep(100)"
+    )
+    assert job.snapshot.state is JobState.FAILED
+    assert [f.exitcode for f in job.failures if f.rank == 1] == [0]
+
+
+def test_a_polite_exit_at_once_is_success(launch):
+    job = launch("import os\nx = 1\nos._exit(0)", nproc=1)
+    assert job.snapshot.state is JobState.SUCCEEDED
+
+
+def test_a_forked_child_does_not_write_results(launch):
+    job = launch(
+        "import os\n"
+        "child = os.fork()\n"
+        "if child == 0: only_there = 1\n"
+        "else: os.waitpid(child, 0); here = 1",
+        nproc=1,
+    )
+    text = (job.folder.results(0) / "index.json").read_text()
+    assert "here" in text
+    assert "only_there" not in text
+
+
+def test_the_payload_is_gone_after_the_end(launch):
+    job = launch("x = 1", nproc=1)
+    assert not job.folder.payload.exists()

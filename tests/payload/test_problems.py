@@ -12,7 +12,7 @@ import threading
 
 import pytest
 
-from nbtune.payload import Problem
+from nbtune.payload import Problem, pack
 from nbtune.payload.paths import path_to
 
 
@@ -161,3 +161,24 @@ def test_the_search_ends_on_values_that_refer_to_themselves():
     value = []
     value.append(value)
     assert path_to(object(), value, "x") is None
+
+
+def test_a_value_whose_attributes_raise_is_named():
+    class Bad:
+        def __getattribute__(self, name):
+            raise RuntimeError(name)
+
+    packed = pack({"bad": Bad(), "good": 1}, None, namespace={})
+    assert packed.names == ("good",)
+    assert [problem.name for problem in packed.problems] == ["bad"]
+
+
+@pytest.mark.parametrize("kind", [SystemExit, ValueError])
+def test_a_value_that_raises_while_it_is_packed_costs_only_itself(kind):
+    class Bad:
+        def __reduce__(self):
+            raise kind(0)
+
+    packed = pack({"bad": Bad(), "good": 1}, None, namespace={})
+    assert packed.names == ("good",)
+    assert [problem.name for problem in packed.problems] == ["bad"]
