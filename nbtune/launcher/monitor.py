@@ -119,16 +119,19 @@ class Monitor:
         return found
 
     def _exited(self, attempt: int, one: _Watched) -> bool:
+        """Write down an end; whether it is a bad one."""
         now, code = time.time_ns(), _exitcode(one.pidfd)
         os.close(one.pidfd)
+        finished = self._finished(attempt, one.rank)
         if code is None:
             # The agent, which reaps at once what it stops itself, was faster.
-            self._stopped(attempt, one.rank, signal.SIGTERM)
-        else:
-            self._journal.write(
-                RankExited(time_ns=now, attempt=attempt, rank=one.rank, exitcode=code)
-            )
-        if code == 0 and not self._finished(attempt, one.rank):
+            if not finished:
+                self._stopped(attempt, one.rank, signal.SIGTERM)
+            return not finished
+        self._journal.write(
+            RankExited(time_ns=now, attempt=attempt, rank=one.rank, exitcode=code)
+        )
+        if code == 0 and not finished:
             self.left.append(one.rank)
             signal.pthread_kill(self._main, signal.SIGTERM)
         return code != 0

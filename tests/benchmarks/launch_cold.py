@@ -18,14 +18,20 @@ from pathlib import Path
 from tests.benchmarks.turns import by_turns, notebook, parser, report, torchrun
 from tests.kernels import Kernel
 
+# One write for the whole line: torchrun's ranks are unbuffered and share a pipe.
+_PRINT = """\
+import os, sys, time
+sys.stdout.write(f"up {os.environ['RANK']} {time.time()}\\n")
+sys.stdout.flush()
+"""
+_GLOO = """\
+import torch.distributed as dist
+dist.init_process_group("gloo")
+"""
 _BODIES = {
-    "torch": "import os, time, torch\n"
-    "print('up', os.environ['RANK'], time.time(), flush=True)",
-    "print": "import os, time\n"
-    "print('up', os.environ['RANK'], time.time(), flush=True)",
-    "gloo": "import time, torch.distributed as dist\ndist.init_process_group('gloo')\n"
-    "print('up', dist.get_rank(), time.time(), flush=True)\n"
-    "dist.destroy_process_group()",
+    "torch": f"import torch\n{_PRINT}",
+    "print": _PRINT,
+    "gloo": f"{_GLOO}{_PRINT}dist.destroy_process_group()\n",
 }
 _LINE = re.compile(r"up (\d) ([\d.]+)\n")
 _RANKS = {"0", "1"}
