@@ -7,7 +7,7 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from nbtune.errors import JobCancelledError
+from nbtune.errors import JobError
 from nbtune.record import (
     Call,
     JobState,
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from nbtune.errors import JobError
     from nbtune.process import Running
     from nbtune.record import JobDir, LaunchSpec, Snapshot
 
@@ -200,5 +199,5 @@ class Job:
             return dict(returned.values)
         if "return" not in returned.values:
             reason = returned.lost.get("return", "its folder is gone")
-            raise JobCancelledError(f"rank {rank}'s value is not there: {reason}")
+            raise JobError(f"rank {rank}'s value is not there: {reason}")
         return returned.values["return"]

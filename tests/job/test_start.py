@@ -102,3 +102,10 @@ def test_what_cannot_travel_is_named_and_starts_nothing():
 def test_values_with_braces_and_dollars_are_taken_as_they_are():
     job = nbtune.launch(os.getenv, "A", nproc_per_node=1, env={"A": "{x} $y 'z'"})
     assert job.result() == "{x} $y 'z'"
+
+
+def test_a_return_value_that_cannot_come_back_is_told_with_its_type():
+    job = nbtune.launch(threading.Lock, nproc_per_node=1)
+    with pytest.raises(nbtune.JobError, match=r"rank 0's value .*_thread\.lock"):
+        job.result()
+    assert job.state is JobState.SUCCEEDED
